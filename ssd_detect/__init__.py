@@ -1,0 +1,43 @@
+"""Find objects in pictures and videos with SSD, the single-shot detector.
+
+    from ssd_detect import Detector, read_picture
+
+    with Detector() as detector:                            # the checkpoint that ships
+        detections = detector(read_picture("person.jpg"))   # RGB uint8 (H, W, 3)
+        for class_name, score, box in detections:
+            ...                                             # box: x0, y0, x1, y1 in pixels
+
+The names below are loaded on first use, so that importing this package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssd_detect.detections import Detections as Detections
+    from ssd_detect.detector import Detector as Detector
+    from ssd_detect.media.draw import draw_detections as draw_detections
+    from ssd_detect.media.pictures import read_picture as read_picture
+    from ssd_detect.settings import DetectionSettings as DetectionSettings
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Detections": "ssd_detect.detections",
+    "DetectionSettings": "ssd_detect.settings",
+    "Detector": "ssd_detect.detector",
+    "draw_detections": "ssd_detect.media.draw",
+    "read_picture": "ssd_detect.media.pictures",
+}
+
+__all__ = ["DetectionSettings", "Detections", "Detector", "__version__", "draw_detections", "read_picture"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ssd_detect' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

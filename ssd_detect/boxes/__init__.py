@@ -1,0 +1,1 @@
+"""Anchors, decoding and suppression: pure NumPy functions, no state."""

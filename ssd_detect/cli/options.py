@@ -1,0 +1,135 @@
+"""The options that several verbs share, and the frozen settings made of them."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ssd_detect.classes import find_class_ids, read_class_file
+from ssd_detect.cli.talk import Talk
+from ssd_detect.errors import SettingError
+from ssd_detect.model.manifest import DEFAULT_CHECKPOINT, manifest
+from ssd_detect.settings import (
+    DEFAULT_BATCH_SIZE,
+    CheckpointSettings,
+    DetectionSettings,
+    Device,
+    SessionSettings,
+)
+
+# The keys of boxes.anchors.ANCHOR_PRESETS, again, since importing them would import NumPy; a test compares.
+ANCHOR_PRESET_NAMES = ("voc300", "coco300", "voc512", "coco512")
+_DEFAULTS = DetectionSettings()
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Everything that is chosen before a run begins."""
+
+    checkpoint: CheckpointSettings
+    detection: DetectionSettings
+    session: SessionSettings
+    batch_size: int
+    talk: Talk
+
+
+def _parse_device(ctx: click.Context, param: click.Parameter, value: str) -> Device:
+    try:
+        return Device.parse(value)
+    except SettingError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+_UNIT = click.FloatRange(0.0, 1.0)
+_COUNT = click.IntRange(min=1)
+
+_OPTIONS = (
+    click.option("--score-threshold", type=_UNIT, default=_DEFAULTS.score_threshold, show_default=True,
+                 help="Report objects that score above this."),
+    click.option("--nms-threshold", type=_UNIT, default=_DEFAULTS.nms_threshold, show_default=True,
+                 help="Of two boxes of one class that overlap this much (IoU), keep the better one."),
+    click.option("--class-agnostic", is_flag=True, help="Let boxes of different classes remove each other too."),
+    click.option("--top-k", type=_COUNT, default=_DEFAULTS.top_k, show_default=True,
+                 help="Candidates a picture that are compared with each other."),
+    click.option("--max-detections", type=_COUNT, default=_DEFAULTS.max_detections, show_default=True,
+                 help="Objects a picture at the most."),
+    click.option("--class", "classes", multiple=True, metavar="NAME",
+                 help="Only this class; may be given several times. Aliases such as airplane work."),
+    click.option("--exclude-class", "exclude_classes", multiple=True, metavar="NAME",
+                 help="Not this class; may be given several times."),
+    click.option("--checkpoint", default=DEFAULT_CHECKPOINT, show_default=True, metavar="NAME|PATH",
+                 help="Weights: a name, a TensorFlow checkpoint (prefix, file, folder, .zip), a .safetensors file."),
+    click.option("--anchors", type=click.Choice(ANCHOR_PRESET_NAMES), default=None,
+                 help="Anchors that the checkpoint was trained with. Default: as known, else coco300 or coco512."),
+    click.option("--classes-file", type=click.Path(path_type=Path, dir_okay=False), default=None,
+                 help="Names of the checkpoint's classes, one a line, without the background."),
+    click.option("--device", default="auto", show_default=True, callback=_parse_device, metavar="auto|cpu|gpu:N",
+                 help="Where to run; auto takes a GPU when TensorFlow sees one, cpu leaves every GPU untouched."),
+    click.option("--threads", type=_COUNT, default=None, help="CPU threads for the network. Default: one a core."),
+    click.option("--batch-size", type=_COUNT, default=DEFAULT_BATCH_SIZE, show_default=True,
+                 help="Pictures that go through the network at once."),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Tell more: times of each stage, TensorFlow's own log."),
+)  # fmt: skip
+
+
+def detection_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb the shared options; it receives them as one `run: RunSettings`."""
+
+    @functools.wraps(verb)
+    def with_settings(**options: Any) -> Any:
+        own = {name: value for name, value in options.items() if name not in _SHARED}
+        return verb(run=_run_settings(**{name: options[name] for name in _SHARED}), **own)
+
+    for option in reversed(_OPTIONS):
+        with_settings = option(with_settings)
+    return with_settings
+
+
+_SHARED = frozenset(
+    {
+        "score_threshold",
+        "nms_threshold",
+        "class_agnostic",
+        "top_k",
+        "max_detections",
+        "classes",
+        "exclude_classes",
+    }
+    | {"checkpoint", "anchors", "classes_file", "device", "threads", "batch_size", "quiet", "verbose"}
+)
+
+
+def _run_settings(
+    *,
+    checkpoint: str,
+    anchors: str | None,
+    classes_file: Path | None,
+    device: Device,
+    threads: int | None,
+    batch_size: int,
+    quiet: bool,
+    verbose: bool,
+    **detection: Any,
+) -> RunSettings:
+    class_names = read_class_file(classes_file) if classes_file else None
+    settings = RunSettings(
+        checkpoint=CheckpointSettings(checkpoint, anchors, class_names),
+        detection=DetectionSettings(**detection),
+        session=SessionSettings(device=device, intra_op_threads=threads),
+        batch_size=batch_size,
+        talk=Talk(quiet=quiet, verbose=verbose),
+    )
+    _check_class_names(settings)
+    return settings
+
+
+def _check_class_names(settings: RunSettings) -> None:
+    """Find a misspelt class at once where the names are known, instead of after TensorFlow's start."""
+    entry = manifest().get(settings.checkpoint.given)
+    names = settings.checkpoint.class_names or (entry.spec.class_names if entry else None)
+    if names:
+        find_class_ids((*settings.detection.classes, *settings.detection.exclude_classes), names)

@@ -1,0 +1,111 @@
+"""What a user can choose about detection: frozen, checked when built, passed down unchanged."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ssd_detect.errors import SettingError
+
+DEFAULT_BATCH_SIZE = 4
+"""Pictures a network call: enough for a GPU to be busy, few enough for a first result soon and little memory."""
+
+
+@dataclass(frozen=True)
+class DetectionSettings:
+    """Which of the network's scores become detections.
+
+    Args:
+        score_threshold: a detection's score is above this; 0 to 1.
+        nms_threshold: of two boxes of one class whose IoU reaches this, the one with the lower score goes; 0 to 1.
+        top_k: at most so many candidates, best scores first, enter the suppression; at least 1.
+        max_detections: at most so many detections a picture; at least 1.
+        class_agnostic: boxes suppress each other across classes too.
+        classes: only these classes (names or aliases); empty means all.
+        exclude_classes: never these classes.
+
+    Raises:
+        SettingError: a value is outside its range.
+    """
+
+    score_threshold: float = 0.5
+    nms_threshold: float = 0.45
+    top_k: int = 400
+    max_detections: int = 200
+    class_agnostic: bool = False
+    classes: tuple[str, ...] = ()
+    exclude_classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("score_threshold", "nms_threshold"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+                raise SettingError(f"{name} is {value}, expected a number from 0 to 1")
+        for name in ("top_k", "max_detections"):
+            value = getattr(self, name)
+            if value < 1:
+                raise SettingError(f"{name} is {value}, expected a whole number of at least 1")
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """Which weights, and what is to be taken for granted about them.
+
+    Args:
+        given: a name of the manifest, or a path; see `model.locate`.
+        anchors: anchor preset; None takes the manifest's, or the reference's own for a checkpoint outside it.
+        class_names: names of the network's outputs, background first; None as for `anchors`.
+    """
+
+    given: str
+    anchors: str | None = None
+    class_names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where the network runs: `kind` as asked for, `index` of the GPU."""
+
+    kind: Literal["auto", "cpu", "gpu"]
+    index: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Device":
+        """Read `auto`, `cpu`, `gpu` or `gpu:N`.
+
+        Raises:
+            SettingError: any other text.
+        """
+        if text in ("auto", "cpu"):
+            return cls("auto" if text == "auto" else "cpu")
+        match = re.fullmatch(r"gpu(?::(\d+))?", text)
+        if match is None:
+            raise SettingError(f"device is {text!r}, expected auto, cpu or gpu:N (N counts from 0)")
+        return cls("gpu", int(match.group(1) or 0))
+
+    def __str__(self) -> str:
+        return f"gpu:{self.index}" if self.kind == "gpu" else self.kind
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """How TensorFlow runs the network.
+
+    Args:
+        device: `auto` takes a GPU when TensorFlow sees one.
+        intra_op_threads: threads inside one operation; None leaves it to TensorFlow (one a core).
+        inter_op_threads: operations side by side; None leaves it to TensorFlow.
+
+    Raises:
+        SettingError: a thread count below 1.
+    """
+
+    device: Device = Device("auto")
+    intra_op_threads: int | None = None
+    inter_op_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("intra_op_threads", "inter_op_threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingError(f"{name} is {value}, expected a whole number of at least 1")

@@ -1,0 +1,65 @@
+"""What several tests need: the golden numbers, seeded checkpoints, and detectors that are made once."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from ssd_detect.detector import Detector
+
+TESTS = Path(__file__).parent
+MEDIA = TESTS / "media"
+
+
+@pytest.fixture(scope="session")
+def media() -> Path:
+    return MEDIA
+
+
+@pytest.fixture(scope="session")
+def golden() -> Callable[[int], dict[str, Any]]:
+    """Size -> the arrays that the reference implementation computed."""
+
+    def load(size: int) -> dict[str, Any]:
+        with np.load(TESTS / "golden" / f"golden-{size}.npz") as arrays:
+            return dict(arrays)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def seeded_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Size -> prefix of a TensorFlow checkpoint with seeded weights, written in a process of its own."""
+    folder = tmp_path_factory.mktemp("seeded")
+
+    def prefix(size: int) -> Path:
+        path = folder / f"ssd_{size}_vgg.ckpt"
+        if not path.with_name(path.name + ".index").exists():
+            script = TESTS / "golden" / "seeded.py"
+            subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True)
+        return path
+
+    return prefix
+
+
+@pytest.fixture(scope="session")
+def detector() -> Iterator["Detector"]:
+    """The shipped checkpoint with the default settings."""
+    from ssd_detect.detector import Detector
+
+    with Detector() as shipped:
+        yield shipped
+
+
+@pytest.fixture(scope="session")
+def seeded_variables() -> dict[str, Any]:
+    """Seeded SSD300 variables by their full names."""
+    import seeded
+
+    variables: dict[str, Any] = seeded.seeded_variables(300)
+    return variables
