@@ -1,0 +1,159 @@
+"""`Detector`: pictures in, `Detections` out. The whole way of the data, in one file.
+
+RGB uint8 (H, W, 3)  ->  network input  ->  scores (N, C), offsets (N, 4)  ->  boxes  ->  Detections
+                     one TensorFlow session                       NumPy
+"""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from types import TracebackType
+from typing import overload
+
+import numpy as np
+
+from ssd_detect.arrays import Flags, Floats, Pixels
+from ssd_detect.boxes.anchors import make_anchors
+from ssd_detect.boxes.geometry import scale_unit_xyxy
+from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
+from ssd_detect.classes import find_class_ids
+from ssd_detect.detections import BestGuess, Detections
+from ssd_detect.errors import PictureError
+from ssd_detect.media.draw import annotated_png
+from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
+from ssd_detect.model.session import NetworkSession
+from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
+from ssd_detect.stages import StageTimes
+
+
+class Detector:
+    """Finds objects in pictures. Make one, use it for all pictures, from any thread; close it, or use `with`.
+
+    Args:
+        checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
+        settings: thresholds and wanted classes.
+        session: device and threads.
+        batch_size: pictures that go through the network at once; more need more memory.
+
+    Raises:
+        CheckpointError: no usable checkpoint.
+        SettingError: settings that do not fit the checkpoint; an unknown class.
+        DeviceError: the device is not there.
+    """
+
+    def __init__(
+        self,
+        checkpoint: str | PathLike[str] | CheckpointSettings | None = None,
+        *,
+        settings: DetectionSettings | None = None,
+        session: SessionSettings | None = None,
+        batch_size: int = DEFAULT_BATCH_SIZE,
+    ) -> None:
+        if not isinstance(checkpoint, CheckpointSettings):
+            checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
+        self.settings = settings or DetectionSettings()
+        self.batch_size = max(1, batch_size)
+        self.times = StageTimes()
+        loaded = load_checkpoint(checkpoint)
+        self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
+        self.spec, self.assumed = loaded.spec, loaded.assumed
+        self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
+        self._anchors = make_anchors(loaded.spec.anchors)
+        self._network = NetworkSession(loaded, session or SessionSettings())
+
+    @overload
+    def __call__(self, pictures: Pixels) -> Detections: ...
+    @overload
+    def __call__(self, pictures: Sequence[Pixels]) -> list[Detections]: ...
+    def __call__(self, pictures: Pixels | Sequence[Pixels]) -> Detections | list[Detections]:
+        """Detect in one RGB uint8 picture (H, W, 3), or in a list of them, of any sizes.
+
+        Raises:
+            PictureError: an array that is no such picture.
+            ClosedError: after `close()`.
+        """
+        if isinstance(pictures, np.ndarray) and pictures.ndim != 4:
+            return self._detect_batch([pictures])[0]
+        starts = range(0, len(pictures), self.batch_size)
+        return [d for i in starts for d in self._detect_batch(list(pictures[i : i + self.batch_size]))]
+
+    def _detect_batch(self, pictures: list[Pixels]) -> list[Detections]:
+        for picture in pictures:
+            _check_picture(picture)
+        with self.times.measure("resize+network"):
+            scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
+        return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
+
+    def _run_network(self, pictures: list[Pixels]) -> tuple[Floats, Floats]:
+        if len({picture.shape for picture in pictures}) == 1:
+            batch = pictures[0][np.newaxis] if len(pictures) == 1 else np.stack(pictures)
+            return self._network.run(batch)  # resized inside the same call
+        resized = [self._network.resize(picture[np.newaxis]) for picture in pictures]
+        return self._network.run_resized(np.concatenate(resized))
+
+    def _detections(self, picture: Pixels, scores: Floats, offsets: Floats) -> Detections:
+        names = self.spec.class_names
+        height, width = picture.shape[:2]
+        with self.times.measure("decode"):
+            candidates, dropped = decode_candidates(scores, offsets, self._anchors, self._wanted, self.settings)
+        with self.times.measure("nms"):
+            kept = keep_best(candidates, self.settings)
+        best_guess = None
+        if len(kept.scores) == 0:
+            class_id, score = best_score(scores, self._wanted)
+            best_guess = BestGuess(names[class_id], score)
+        return Detections(
+            boxes=scale_unit_xyxy(kept.boxes_unit, width, height),
+            scores=kept.scores,
+            class_ids=kept.class_ids,
+            size=(width, height),
+            class_names=names,
+            best_guess=best_guess,
+            dropped=dropped,
+            render=lambda detections: annotated_png(picture, detections),
+        )
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Name of each class id; 0 is the background."""
+        return self.spec.class_names
+
+    @property
+    def device_name(self) -> str:
+        """Where the network runs, in TensorFlow's words."""
+        return self._network.device_name
+
+    def close(self) -> None:
+        """Free the session and its memory; a second call does nothing."""
+        self._network.close()
+
+    def __enter__(self) -> "Detector":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def wanted_classes(settings: DetectionSettings, class_names: Sequence[str]) -> Flags:
+    """(C,) bool: the classes that `settings` ask for; never the background.
+
+    Raises:
+        UnknownClassError: a name of no class.
+    """
+    wanted = np.ones(len(class_names), np.bool_)
+    if settings.classes:
+        wanted[:] = False
+        wanted[list(find_class_ids(settings.classes, class_names))] = True
+    wanted[[0, *find_class_ids(settings.exclude_classes, class_names)]] = False
+    return wanted
+
+
+def _check_picture(picture: Pixels) -> None:
+    if not isinstance(picture, np.ndarray):
+        raise PictureError(f"expected a NumPy array, got {type(picture).__name__}; read_picture(path) makes one")
+    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or 0 in picture.shape:
+        raise PictureError(
+            f"expected an RGB picture as a uint8 array (height, width, 3), got {picture.dtype} {picture.shape}"
+        )

@@ -1,0 +1,51 @@
+"""Writing files so that one under its final name is always whole."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ssd_detect.errors import OutputError
+
+
+def check_target(target: Path, source: Path | None = None, *, overwrite: bool) -> None:
+    """Find out before the work begins whether `target` may be written.
+
+    Raises:
+        OutputError: it is a folder, is the source itself, exists and must not be overwritten, or has no place to be.
+    """
+    if target.is_dir():
+        raise OutputError(f"{target}: is a folder, expected the name of a file to write")
+    if source is not None and target.exists() and source.exists() and target.samefile(source):
+        raise OutputError(f"{target}: is the input itself; name another output")
+    if target.exists() and not overwrite:
+        raise OutputError(f"{target}: exists already; name another output or use --overwrite")
+    place = next((p for p in target.absolute().parents if p.exists()), None)
+    if place is None or not place.is_dir():
+        raise OutputError(f"{target}: cannot be written: {place} is no folder")
+    if not os.access(place, os.W_OK):
+        raise OutputError(f"{target}: cannot be written: no permission to write in {place}")
+
+
+@contextmanager
+def whole_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
+    """A temporary name beside `target`, of the same suffix, that becomes `target` when the block ends well.
+
+    Missing folders are made. When the block raises, the temporary file goes and `target` stays as it was.
+
+    Raises:
+        OutputError: as `check_target`, or the system refuses to write.
+    """
+    check_target(target, overwrite=overwrite)
+    temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        check_target(target, overwrite=overwrite)  # somebody may have written it meanwhile
+        temporary.replace(target)
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

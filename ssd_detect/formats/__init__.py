@@ -1,0 +1,1 @@
+"""Results as data: one file an output format."""

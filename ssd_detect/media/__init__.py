@@ -1,0 +1,1 @@
+"""Pictures and videos: reading, drawing, writing, and the threads between them."""
