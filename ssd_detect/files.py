@@ -32,20 +32,34 @@ def check_target(target: Path, source: Path | None = None, *, overwrite: bool) -
 def whole_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
     """A temporary name beside `target`, of the same suffix, that becomes `target` when the block ends well.
 
-    Missing folders are made. When the block raises, the temporary file goes and `target` stays as it was.
+    Missing folders are made. When the block raises, the temporary file goes and `target` stays as it was. The block
+    itself should write inside `explained_writing`.
 
     Raises:
-        OutputError: as `check_target`, or the system refuses to write.
+        OutputError: as `check_target`, or the system refuses to make the folder or to give the file its name.
     """
     check_target(target, overwrite=overwrite)
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        with explained_writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         check_target(target, overwrite=overwrite)  # somebody may have written it meanwhile
-        temporary.replace(target)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
+        with explained_writing(target):
+            temporary.replace(target)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def explained_writing(target: Path) -> Iterator[None]:
+    """Turn the system's refusal to write, inside the block, into an error that names `target`.
+
+    Raises:
+        OutputError: for any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error

@@ -2,6 +2,9 @@
 
 import io
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +156,24 @@ class TestWholeFiles:
         with pytest.raises(OutputError, match="file is no folder"):
             check_target(tmp_path / "file" / "a.png", overwrite=False)
 
+    def test_no_permission(self) -> None:
+        """In a process of its own, which gives up root's rights first where it has them."""
+        code = (
+            "import os, sys\n"
+            "from pathlib import Path\n"
+            "from ssd_detect.files import check_target\n"
+            "os.geteuid() or os.setuid(65534)\n"
+            "check_target(Path(sys.argv[1]) / 'a.png', overwrite=False)\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o555)
+            command = [sys.executable, "-c", code, folder]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert f"OutputError: {folder}/a.png: cannot be written: no permission to write in {folder}" in done.stderr
+
     def test_the_system_refuses(self) -> None:
-        with (
-            pytest.raises(OutputError, match="cannot be written"),
-            whole_file(Path("/proc/a.txt"), overwrite=False) as t,
-        ):
-            t.write_text("x")
+        with pytest.raises(OutputError, match=r"/proc/a\.png: cannot be written"):
+            write_picture(Path("/proc/a.png"), gradient())
 
 
 class TestPlan:

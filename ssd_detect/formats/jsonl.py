@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ssd_detect.detections import Detections
-from ssd_detect.files import whole_file
+from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.formats.provenance import Provenance
 
 SCHEMA = "ssd-detect.detections/1"
@@ -35,5 +35,8 @@ def open_json_lines(path: Path, provenance: Provenance, *, overwrite: bool) -> I
     Raises:
         OutputError: the file exists and `overwrite` is off, or the system refuses.
     """
-    with whole_file(path, overwrite=overwrite) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        yield JsonLinesWriter(stream, provenance)
+    with whole_file(path, overwrite=overwrite) as temporary:
+        with explained_writing(path):
+            stream = temporary.open("w", encoding="utf-8")
+        with stream:
+            yield JsonLinesWriter(stream, provenance)

@@ -8,7 +8,7 @@ from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, PictureError, SsdDetectError
 from ssd_detect.media.draw import draw_detections
 from ssd_detect.media.pictures import read_picture, write_picture
-from ssd_detect.media.pipeline import read_ahead
+from ssd_detect.media.pipeline import batches, read_ahead
 from ssd_detect.media.targets import PictureJob
 from ssd_detect.stages import StageTimes
 
@@ -43,7 +43,7 @@ class PictureRun:
     def results(self, jobs: Iterable[PictureJob]) -> Iterator[PictureResult]:
         """Do the jobs; a result each, in their order. A failure is a result too and does not stop the rest."""
         with read_ahead(map(self._read, jobs), depth=self.batch_size) as pictures:
-            for batch in _batches(pictures, self.batch_size):
+            for batch in batches(pictures, self.batch_size):
                 yield from self._batch_results(batch)
 
     def _read(self, job: PictureJob) -> tuple[PictureJob, Pixels | SsdDetectError]:
@@ -70,16 +70,3 @@ class PictureRun:
         except OutputError as error:
             return PictureResult(job, error=error)
         return PictureResult(job, detections)
-
-
-def _batches(
-    items: Iterator[tuple[PictureJob, Pixels | SsdDetectError]], size: int
-) -> Iterator[list[tuple[PictureJob, Pixels | SsdDetectError]]]:
-    batch = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

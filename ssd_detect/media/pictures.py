@@ -10,7 +10,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import OutputError, PictureError
-from ssd_detect.files import whole_file
+from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.media.targets import is_writable_suffix
 
 ALPHA_BACKGROUND = (255, 255, 255)
@@ -98,6 +98,7 @@ def write_picture(path: Path, picture: Pixels, *, overwrite: bool = False) -> No
         raise OutputError(f"{path}: cannot save as {path.suffix or 'a file without suffix'}; use .png, .jpg or .webp")
     with whole_file(path, overwrite=overwrite) as temporary:
         try:
-            Image.fromarray(picture).save(temporary, quality=JPEG_QUALITY)
+            with explained_writing(path):
+                Image.fromarray(picture).save(temporary, quality=JPEG_QUALITY)
         except (ValueError, struct.error) as error:  # a format's own limits, such as WebP's 16383 pixels
             raise OutputError(f"{path}: cannot save the picture in this format: {error}") from error

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -29,6 +30,11 @@ def read_ahead(items: Iterable[T], depth: int) -> Iterator[Iterator[T]]:
     finally:
         channel.end(drop=True)
         _wait_for(thread)
+
+
+def batches(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    """Lists of `size` items in a row; the last one may be shorter."""
+    return iter(lambda: list(islice(items, size)), [])
 
 
 class WriteBehind(Generic[T]):

@@ -1,0 +1,72 @@
+"""The program: its verbs, its exit statuses, and what it says when something goes wrong."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from ssd_detect import __version__
+from ssd_detect.cli.doctor import doctor
+from ssd_detect.cli.image import image
+from ssd_detect.cli.video import video
+from ssd_detect.errors import ExitStatus, SsdDetectError
+
+
+class Program(click.Group):
+    """A group of verbs that ends every failure with one line and the status it stands for."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line; exits unless `standalone_mode` is off."""
+        run = functools.partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        sys.exit(_status(run))
+
+
+def _status(run: Callable[[], Any]) -> int:
+    """The exit status of a run; what went wrong is said in one line."""
+    try:
+        return int(run() or ExitStatus.DONE)
+    except SsdDetectError as error:
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_status
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ExitStatus.USAGE
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "ssd-detect"
+        click.echo(f"Error: {error.format_message()} (see {command} --help)", err=True)
+        return ExitStatus.USAGE
+    except click.ClickException as error:
+        error.show()
+        return ExitStatus.FAILED
+    except OSError as error:  # of the system, outside what we explain better: a full disk, a device gone
+        click.echo(f"Error: {error}", err=True)
+        return ExitStatus.FAILED
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return ExitStatus.INTERRUPTED
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ssd-detect")
+def program() -> None:
+    """Find objects in pictures and videos with SSD, the single-shot detector."""
+
+
+for _verb in (image, video, doctor):
+    program.add_command(_verb)
+
+
+def main() -> None:
+    """The console script."""
+    program()

@@ -1,0 +1,96 @@
+"""The README's commands and its Python example, run as they stand."""
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ssd_detect.cli.main import program
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _like_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with the files that the examples name, made of what we have."""
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    (tmp_path / "person.jpg").symlink_to(ROOT / "tests" / "media" / "astronaut.png")
+    monkeypatch.chdir(tmp_path)
+
+
+def expanded(example: str) -> list[str]:
+    """The words of a command, globs expanded as a shell does."""
+    words = shlex.split(example)
+    return [w for word in words for w in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
+
+
+def test_the_examples_are_found() -> None:
+    assert len(EXAMPLES) >= 8
+    assert {shlex.split(e)[0] for e in EXAMPLES} == {"scripts/run", "scripts/test", "ssd-detect"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if " image " in e])
+def test_image_examples(example: str, seeded_checkpoint: object) -> None:
+    if "ssd_300_vgg.ckpt" in example:
+        prefix = seeded_checkpoint(300)  # type: ignore[operator]
+        for suffix in (".index", ".data-00000-of-00001"):
+            Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
+    result = CliRunner().invoke(program, expanded(example)[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_shown_output_is_the_real_one() -> None:
+    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)
+    assert shown
+    result = CliRunner().invoke(program, ["image", "tests/media/astronaut.png"])
+    # Scores differ in their last digits from processor to processor.
+    first_word = [line.split()[0] for line in result.stdout.splitlines()]
+    assert first_word == [line.split()[0] for line in shown.group(1).splitlines()]
+    assert result.stdout.splitlines()[-1] == shown.group(1).splitlines()[-1]
+
+
+def test_python_example(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert code
+    (tmp_path / "example.py").write_text(code.group(1))
+    names = runpy.run_path("example.py")
+    assert capsys.readouterr().out.startswith("person 0.9")
+    assert names["annotated"].shape == names["picture"].shape
+    assert (names["annotated"] != names["picture"]).any()
+
+
+def test_every_option_in_the_readme_exists() -> None:
+    helps = "".join(CliRunner().invoke(program, [verb, "--help"]).output for verb in ("image", "video", "doctor"))
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) <= set(re.findall(r"--[a-z-]+", helps))
+
+
+def test_exit_statuses_are_the_programs() -> None:
+    from ssd_detect.errors import ExitStatus
+
+    assert [int(n) for n in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)] == [s.value for s in ExitStatus]
+
+
+def test_version_is_in_one_place() -> None:
+    from ssd_detect import __version__
+
+    assert f'"version": "{__version__}"' in README
+    assert __version__ in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_scripts_run(tmp_path: Path) -> None:
+    """The very first command, where its environment is there already (the tests run in it)."""
+    if not (ROOT / ".venv").exists() or not sys.prefix.startswith(str(ROOT)):
+        pytest.fail("run the tests with scripts/test, which makes .venv")
+    command = [str(ROOT / "scripts" / "run"), "image", "tests/media/astronaut.png"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "astronaut_detections.png").exists()
