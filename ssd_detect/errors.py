@@ -48,6 +48,10 @@ class OutputError(SsdDetectError):
     """A result cannot be written where it was asked for."""
 
 
+class FormatError(SsdDetectError):
+    """A file of results or annotations is damaged, or is of another kind than expected."""
+
+
 class DeviceError(SsdDetectError):
     """The device asked for is not there, or has too little memory."""
 

@@ -10,6 +10,9 @@ from ssd_detect.errors import SettingError
 DEFAULT_BATCH_SIZE = 4
 """Pictures a network call: enough for a GPU to be busy, few enough for a first result soon and little memory."""
 
+DEFAULT_MAX_PIXELS = 500_000_000
+"""Larger pictures are refused before anything is decoded; they would take more than 3.5 GB."""
+
 
 @dataclass(frozen=True)
 class DetectionSettings:
@@ -109,3 +112,32 @@ class SessionSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise SettingError(f"{name} is {value}, expected a whole number of at least 1")
+
+
+@dataclass(frozen=True)
+class FetchSettings:
+    """What a picture on the web may cost, and where it may lie.
+
+    Args:
+        timeout_seconds: for connecting, and for each wait between bytes; above 0, at most a day.
+        max_bytes: a larger answer is refused; at least 1.
+        allow_private: addresses of this machine and of private networks may be asked too.
+
+    Raises:
+        SettingError: a value is outside its range.
+    """
+
+    timeout_seconds: float = 20.0
+    max_bytes: int = 100 * 2**20
+    allow_private: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.timeout_seconds <= 86400.0:  # also false for NaN
+            raise SettingError(f"timeout_seconds is {self.timeout_seconds}, expected a number above 0, at most 86400")
+        if self.max_bytes < 1:
+            raise SettingError(f"max_bytes is {self.max_bytes}, expected a whole number of at least 1")
+
+    @property
+    def total_seconds(self) -> float:
+        """Limit for one picture with all its redirects: ten times `timeout_seconds`."""
+        return 10 * self.timeout_seconds

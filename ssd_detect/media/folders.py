@@ -1,0 +1,174 @@
+"""Pictures in folders and behind globs: sorted, each folder once, what is no picture counted."""
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from ssd_detect.errors import PictureError
+from ssd_detect.media.kinds import HEAD_BYTES
+from ssd_detect.media.signatures import is_picture_content, is_picture_suffix
+
+
+class FolderSearch:
+    """Finds pictures in folders and by globs.
+
+    A file is a picture when its content or its suffix says so: a damaged one is to be reported, not passed over. Hidden
+    files and folders (`.name`) are passed over, unless a glob's part begins with a dot. Links are followed; of a folder
+    tree each folder is read once.
+
+    Args:
+        recursive: read sub-folders too.
+        on_error: told of each sub-folder that cannot be read; the search goes on.
+    """
+
+    def __init__(self, recursive: bool, on_error: Callable[[PictureError], None]) -> None:
+        self._recursive = recursive
+        self._on_error = on_error
+        self._skipped: set[str] = set()
+
+    @property
+    def num_skipped(self) -> int:
+        """Files seen so far that are hidden or no pictures, each once."""
+        return len(self._skipped)
+
+    def in_folder(self, folder: Path) -> list[Path]:
+        """The pictures in a folder.
+
+        Raises:
+            PictureError: there is none.
+        """
+        if pictures := self._pictures_in(folder):
+            return pictures
+        entries = _listed(folder)
+        if not entries:
+            raise PictureError(f"{folder}: is an empty folder, expected pictures in it")
+        below = not self._recursive and any(_is_open_folder(entry) for entry in entries)
+        hint = "; use --recursive to read its sub-folders too" if below else ""
+        raise PictureError(f"{folder}: holds no pictures{hint}")
+
+    def by_glob(self, pattern: str) -> tuple[Path, list[Path]]:
+        """The folder in front of the first wildcard, and the pictures that match; folders stand for what is in them.
+
+        `*`, `?` and `[...]` are as in a shell; a part that is `**` is any number of folders, also none.
+
+        Raises:
+            PictureError: nothing matches, or no picture.
+        """
+        parts = Path(pattern).parts
+        first = next(i for i, part in enumerate(parts) if is_glob(part))
+        base = Path(*parts[:first])
+        matches = set(self._expand(base, parts[first:]))
+        pictures = {picture for match in matches for picture in self._pictures_at(match)}
+        if not pictures:
+            raise PictureError(f"{pattern}: matches no {'pictures' if matches else 'file'}")
+        return base, sorted(pictures, key=_by_parts)
+
+    def _pictures_at(self, match: Path) -> list[Path]:
+        if is_folder(match):
+            return self._pictures_in(match)
+        return [match] if self._is_wanted(match) else []
+
+    def _pictures_in(self, folder: Path) -> list[Path]:
+        folders = self._walk(folder) if self._recursive else [folder]
+        files = [entry for each in folders for entry in self._entries(each) if not is_folder(entry)]
+        return sorted((f for f in files if self._is_wanted(f, hidden=f.name.startswith("."))), key=_by_parts)
+
+    def _is_wanted(self, file: Path, *, hidden: bool = False) -> bool:
+        if not hidden and _is_picture(file):
+            return True
+        self._skipped.add(os.path.realpath(file))
+        return False
+
+    def _walk(self, top: Path) -> Iterator[Path]:
+        """`top` and the folders below it that are not hidden, each once even where links form loops."""
+        seen = set()
+        waiting = [top]
+        while waiting:
+            folder = waiting.pop()
+            if (real := os.path.realpath(folder)) not in seen:
+                seen.add(real)
+                yield folder
+                waiting += reversed([entry for entry in self._entries(folder) if _is_open_folder(entry)])
+
+    def _expand(self, folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+        """What matches `parts`, the names and wildcards of a glob, below `folder`."""
+        if not parts:
+            yield folder
+        elif is_folder(folder):
+            for entry in self._matching(folder, parts[0]):
+                yield from self._expand(entry, parts[1:])
+
+    def _matching(self, folder: Path, part: str) -> Iterable[Path]:
+        if part == "**":
+            return self._walk(folder)
+        if is_glob(part):
+            return [entry for entry in self._entries(folder) if _matches(entry.name, part)]
+        return [folder / part] if exists(folder / part) else []
+
+    def _entries(self, folder: Path) -> list[Path]:
+        try:
+            return _listed(folder)
+        except PictureError as error:
+            self._on_error(error)
+            return []
+
+
+def is_glob(text: str) -> bool:
+    """Whether `text` holds a wildcard."""
+    return re.search(r"[*?[]", text) is not None
+
+
+def exists(path: Path) -> bool:
+    """Whether `path` leads to something that can be reached; a broken link does not."""
+    return _mode(path) is not None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether `path` leads to a folder, also through links."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def _is_open_folder(path: Path) -> bool:
+    return not path.name.startswith(".") and is_folder(path)
+
+
+def _is_picture(path: Path) -> bool:
+    """By suffix or content. A pipe or device is none: reading it might never end."""
+    mode = _mode(path)
+    if mode is not None and not stat.S_ISREG(mode):
+        return False
+    if is_picture_suffix(path.suffix):
+        return True
+    try:
+        with path.open("rb") as file:
+            return is_picture_content(file.read(HEAD_BYTES))
+    except OSError:
+        return False
+
+
+def _mode(path: Path) -> int | None:
+    """Kind and permissions of what `path` leads to; None when nothing can be reached there."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # ValueError: a name that no system can take
+        return None
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise PictureError(f"{folder}: cannot be read: {error.strerror or error}") from error
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """As in a shell: letter case counts where the system says so, and hidden names need a dot in the pattern."""
+    return fnmatch.fnmatch(name, pattern) and (pattern.startswith(".") or not name.startswith("."))
+
+
+def _by_parts(path: Path) -> tuple[str, ...]:
+    return path.parts
