@@ -1,5 +1,6 @@
 """Writing files so that one under its final name is always whole."""
 
+import glob
 import os
 import secrets
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def whole_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
         OutputError: as `check_target`, or the system refuses to make the folder or to give the file its name.
     """
     check_target(target, overwrite=overwrite)
-    temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
+    temporary = target.with_name(f".{_shortened(target.stem)}.{secrets.token_hex(4)}{target.suffix}")
     try:
         with explained_writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -63,3 +64,16 @@ def explained_writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove temporary files that a killed run left beside `target`."""
+    pattern = f".{glob.escape(_shortened(target.stem))}.{'[0-9a-f]' * 8}{glob.escape(target.suffix)}"
+    for path in target.parent.glob(pattern) if target.parent.is_dir() else ():
+        with suppress(OSError):
+            path.unlink()
+
+
+def _shortened(stem: str) -> str:
+    """At most 80 bytes of a name, so that the temporary one is not too long for the file system."""
+    return os.fsencode(stem)[:80].decode(errors="ignore")

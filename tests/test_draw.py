@@ -17,7 +17,7 @@ from ssd_detect.classes import COCO80, VOC20
 from ssd_detect.detections import Detections
 from ssd_detect.errors import PictureError
 from ssd_detect.media import draw, lettering
-from ssd_detect.media.draw import annotated_png, draw_detections
+from ssd_detect.media.draw import annotated_png, draw_detections, draw_in_place
 from ssd_detect.media.lettering import FONT_FILES, FONTS, draw_text, has_glyph, split_runs
 from ssd_detect.media.palette import PALETTE, class_colour, text_colour
 from ssd_detect.media.right_to_left import drawing_order, join_letters
@@ -99,6 +99,14 @@ class TestPicture:
         picture = plain(90, 60)
         draw_detections(picture, found((90, 60), *[("person", 0.9, (5, 5, 80, 50))] * count))
         assert not changed(picture).any()
+
+    def test_in_place_gives_the_same_without_a_copy(self) -> None:
+        picture, detections = plain(90, 60), found((90, 60), ("person", 0.9, (5, 20, 80, 50)))
+        expected = draw_detections(picture, detections)
+        draw_in_place(picture, detections)
+        np.testing.assert_array_equal(picture, expected)
+        with pytest.raises(PictureError, match="expected the RGB picture of the detections"):
+            draw_in_place(plain(60, 90), detections)
 
     @pytest.mark.parametrize(
         "view",

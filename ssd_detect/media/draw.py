@@ -4,21 +4,16 @@ import io
 import math
 import unicodedata
 from functools import lru_cache
-from typing import TypeAlias
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.detections import Detection, Detections
-from ssd_detect.errors import PictureError
 from ssd_detect.media.lettering import draw_text
 from ssd_detect.media.palette import Colour, class_colour, text_colour
-
-PixelBoxes: TypeAlias = NDArray[np.int32]
-"""(n, 4): left, top, right, bottom; a box ends before its right column and its bottom row."""
+from ssd_detect.media.regions import PixelBoxes, check_picture
 
 NOTEBOOK_SIDE = 1280  # pixels; a larger picture only makes a notebook heavy
 SMALLEST_TEXT = 8  # pixels per em; anything below is no longer readable
@@ -38,10 +33,24 @@ def draw_detections(picture: Pixels, detections: Detections, *, labels: bool = T
     Raises:
         PictureError: the array is no such picture, or the detections are of one of another size.
     """
-    _check_picture(picture, detections)
     canvas = np.array(picture, order="C")  # a copy, whatever the strides of the caller's array
-    _draw(canvas, detections, detections.boxes, labels)
+    draw_in_place(canvas, detections, labels=labels)
     return canvas
+
+
+def draw_in_place(canvas: Pixels, detections: Detections, *, labels: bool = True) -> None:
+    """As `draw_detections`, into the picture itself, which saves the memory of a copy.
+
+    Args:
+        canvas: (H, W, 3) uint8 RGB, contiguous and writable.
+        detections: of this picture.
+        labels: False draws the boxes alone.
+
+    Raises:
+        PictureError: as `draw_detections`.
+    """
+    check_picture(canvas, detections)
+    _draw(canvas, detections, detections.boxes, labels)
 
 
 def annotated_png(picture: Pixels, detections: Detections) -> bytes:
@@ -50,7 +59,7 @@ def annotated_png(picture: Pixels, detections: Detections) -> bytes:
     Raises:
         PictureError: as `draw_detections`.
     """
-    _check_picture(picture, detections)
+    check_picture(picture, detections)
     width, height = detections.size
     scale = min(1.0, NOTEBOOK_SIDE / max(width, height))
     size = max(1, round(width * scale)), max(1, round(height * scale))
@@ -64,15 +73,6 @@ def annotated_png(picture: Pixels, detections: Detections) -> bytes:
 
 def _reduce(picture: Pixels, size: tuple[int, int]) -> Pixels:
     return np.asarray(cv2.resize(np.ascontiguousarray(picture), size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _check_picture(picture: Pixels, detections: Detections) -> None:
-    width, height = detections.size
-    if picture.dtype != np.uint8 or picture.shape != (height, width, 3):
-        raise PictureError(
-            f"expected the RGB picture of the detections, uint8 ({height}, {width}, 3), "
-            f"got {picture.dtype} {picture.shape}"
-        )
 
 
 def _draw(canvas: Pixels, detections: Detections, boxes_xyxy: Floats, labels: bool) -> None:

@@ -1,104 +1,207 @@
-"""Pictures from files and to files, as a person sees them: upright, RGB, eight bits."""
+"""Pictures from files, as a person sees them: upright, RGB, eight bits."""
 
+import io
+import stat
 import struct
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import IO
 
-import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+import cv2
+from PIL import Image, ImageFile
 
 from ssd_detect.arrays import Pixels
-from ssd_detect.errors import OutputError, PictureError
-from ssd_detect.files import explained_writing, whole_file
-from ssd_detect.media.targets import is_writable_suffix
+from ssd_detect.errors import PictureError
+from ssd_detect.media.decoders import open_image
+from ssd_detect.media.deep import decode_deep, is_deep, size_of_tiff
+from ssd_detect.media.exif import read_orientation
+from ssd_detect.media.frames import about_frames
+from ssd_detect.media.kinds import EXPECTED_KINDS, HEAD_BYTES, LONGEST_WEBP_SIDE, claimed_size, kind_of
+from ssd_detect.media.metadata import Metadata, read_metadata
+from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.png import check_pixel_checksums
+from ssd_detect.media.quiet import without_warnings
+from ssd_detect.media.rgb import Shown, upright_rgb, upright_rgb_of_array
+from ssd_detect.settings import DEFAULT_MAX_PIXELS
 
-ALPHA_BACKGROUND = (255, 255, 255)
-"""What shows through transparent pixels."""
+_SPOKEN = {"HEIF": "HEIC", "WEBP": "WebP", "JPEG2000": "JPEG 2000"}
 
-JPEG_QUALITY = 95
-
-# What Pillow's many decoders raise on damaged files.
+# What Pillow's and OpenCV's many decoders raise on damaged files.
 _DAMAGE = (
     OSError,
     SyntaxError,
     ValueError,
     EOFError,
     TypeError,
-    IndexError,
-    KeyError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
     struct.error,
-    zlib.error,
+    cv2.error,
 )
 
 
-def read_picture(path: str | PathLike[str]) -> Pixels:
-    """Read a picture file: RGB uint8 (H, W, 3), turned upright by its EXIF orientation.
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture and where it comes from.
 
-    Grey and palette pictures become RGB. Transparent pixels show `ALPHA_BACKGROUND`. Sixteen-bit grey is scaled by
-    its depth: 0-4095 when no value is above that, else 0-65535. Of an animation, the first frame is read.
+    Args:
+        pixels: RGB uint8 (H, W, 3), upright, contiguous.
+        origin: what its file held besides.
+        notes: what the user should know of how it was read, a short clause each.
+    """
+
+    pixels: Pixels
+    origin: PictureOrigin
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self.pixels.shape[1], self.pixels.shape[0]
+
+
+def read_picture(path: str | PathLike[str]) -> Pixels:
+    """The pixels of a picture file: RGB uint8 (H, W, 3), upright. The simple form of `open_picture`.
 
     Raises:
-        PictureError: missing, empty, a folder, damaged, or no picture.
+        PictureError: missing, empty, a folder, damaged, too large, or no picture.
     """
-    path = Path(path)
-    _check_file(path)
+    return open_picture(Path(path), name=str(path)).pixels
+
+
+def open_picture(source: Path | bytes, *, name: str, max_pixels: int = DEFAULT_MAX_PIXELS) -> Picture:
+    """Read a picture of any kind, which its content tells: upright by its EXIF orientation, RGB, eight bits.
+
+    Transparent parts show `rgb.ALPHA_BACKGROUND`. Deeper values are scaled by the rules of `eight_bits`. CMYK and Lab
+    become sRGB; the numbers of RGB and grey pictures stay what they are, and the colour profile of RGB comes along.
+    Of an animation the first frame is read, of several pages the first. Bytes behind the picture do not matter.
+
+    Args:
+        source: a file, a pipe, or the content of a file.
+        name: what to call it in messages.
+        max_pixels: a picture with more is refused before it is decoded.
+
+    Raises:
+        PictureError: missing, empty, a folder, damaged, too large, no picture, or an optional package is missing.
+    """
+    with _opened(source, name) as stream, without_warnings():
+        kind = _known_kind(stream, name, max_pixels)
+        try:
+            return _read(stream, kind, name, max_pixels)
+        except MemoryError as error:
+            raise PictureError(f"{name}: is too large for the memory of this computer") from error
+
+
+@contextmanager
+def _opened(source: Path | bytes, name: str) -> Iterator[IO[bytes]]:
+    stream = io.BytesIO(source) if isinstance(source, bytes) else _open_file(source, name)
+    with stream:
+        if not stream.read(1):
+            raise PictureError(f"{name}: is empty (0 bytes), expected a picture")
+        stream.seek(0)
+        yield stream
+
+
+def _open_file(path: Path, name: str) -> IO[bytes]:
     try:
-        with Image.open(path) as image:
-            upright = ImageOps.exif_transpose(image)
-            return np.array(_rgb(upright))
-    except UnidentifiedImageError as error:
-        raise PictureError(
-            f"{path}: is no picture that can be read; expected JPEG, PNG, WebP, BMP, TIFF or GIF"
-        ) from error
-    except Image.DecompressionBombError as error:
-        raise PictureError(f"{path}: has too many pixels to be read safely: {error}") from error
-    except _DAMAGE as error:
-        raise PictureError(f"{path}: the picture is damaged: {error}") from error
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise PictureError(_about_folder(path, name))
+        if stat.S_ISREG(mode):
+            return path.open("rb")
+        if stat.S_ISFIFO(mode):
+            return io.BytesIO(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise PictureError(f"{name}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise PictureError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    raise PictureError(f"{name}: is a device, expected a picture file")
 
 
-def _check_file(path: Path) -> None:
-    if not path.exists():
-        raise PictureError(f"{path}: no such file")
-    if path.is_dir():
-        raise PictureError(_about_folder(path))
-    if path.is_file() and path.stat().st_size == 0:
-        raise PictureError(f"{path}: is empty (0 bytes), expected a picture")
-
-
-def _about_folder(folder: Path) -> str:
+def _about_folder(folder: Path, name: str) -> str:
     known = Image.registered_extensions()
     pictures = sum(1 for p in folder.iterdir() if p.suffix.lower() in known)
     found = f"{pictures} picture files" if pictures else "no picture files"
-    return f"{folder}: is a folder with {found} in it, expected the name of a picture file"
+    return f"{name}: is a folder with {found} in it, expected the name of a picture file"
 
 
-def _rgb(image: Image.Image) -> Image.Image:
-    if image.mode in ("I;16", "I;16B", "I;16L", "I"):
-        return Image.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
-    if image.has_transparency_data:
-        background = Image.new("RGBA", image.size, (*ALPHA_BACKGROUND, 255))
-        return Image.alpha_composite(background, image.convert("RGBA")).convert("RGB")
-    return image.convert("RGB")
+def _known_kind(stream: IO[bytes], name: str, max_pixels: int) -> str:
+    head = stream.read(HEAD_BYTES)
+    stream.seek(0)
+    kind = kind_of(head)
+    if kind is None:
+        raise PictureError(f"{name}: is no picture that can be read; expected {EXPECTED_KINDS}")
+    if size := claimed_size(head, kind):
+        _check_size(size, name, max_pixels)
+        if kind == "WEBP" and max(size) > LONGEST_WEBP_SIDE:
+            raise PictureError(f"{name}: the picture is damaged: a WebP of {size[0]}x{size[1]} pixels cannot be")
+    return kind
 
 
-def _eight_bits(values: "np.ndarray[tuple[int, ...], np.dtype[np.integer]]") -> Pixels:
-    full = 4095 if values.max() <= 4095 else 65535
-    scaled: Pixels = np.rint(np.clip(values, 0, full) * (255 / full)).astype(np.uint8)
-    return scaled
+def _check_size(size: tuple[int, int], name: str, max_pixels: int) -> None:
+    width, height = size
+    if width * height > max_pixels:
+        raise PictureError(
+            f"{name}: is {width}x{height} pixels, {width * height:,} in all, more than the limit of {max_pixels:,}; "
+            "--max-pixels raises it"
+        )
 
 
-def write_picture(path: Path, picture: Pixels, *, overwrite: bool = False) -> None:
-    """Save RGB uint8 (H, W, 3) under `path`, in the format of its suffix; the file appears whole or not at all.
+def _read(stream: IO[bytes], kind: str, name: str, max_pixels: int) -> Picture:
+    of_unknown_kind = f"cannot be read as {_SPOKEN.get(kind, kind)}"
+    with _explained(name, of_unknown_kind):
+        image = _open_header(stream, kind, name)
+        size = size_of_tiff(_content(stream)) if image is None else image.size
+    _check_size(size, name, max_pixels)
+    with _explained(name, "the picture is damaged"):
+        metadata, frames, shown = _load(image, stream) if image else (_of_odd_tiff(stream), (), None)
+    image = None  # frees what Pillow has decoded
+    with _explained(name, of_unknown_kind):
+        shown = shown or upright_rgb_of_array(decode_deep(_content(stream), kind), metadata.orientation)
+    return Picture(shown.pixels, metadata.origin, (*frames, *metadata.notes, *shown.notes))
 
-    Raises:
-        OutputError: unknown suffix, existing file without `overwrite`, or the system refuses.
-    """
-    if not is_writable_suffix(path.suffix):
-        raise OutputError(f"{path}: cannot save as {path.suffix or 'a file without suffix'}; use .png, .jpg or .webp")
-    with whole_file(path, overwrite=overwrite) as temporary:
-        try:
-            with explained_writing(path):
-                Image.fromarray(picture).save(temporary, quality=JPEG_QUALITY)
-        except (ValueError, struct.error) as error:  # a format's own limits, such as WebP's 16383 pixels
-            raise OutputError(f"{path}: cannot save the picture in this format: {error}") from error
+
+def _open_header(stream: IO[bytes], kind: str, name: str) -> ImageFile.ImageFile | None:
+    """None for a TIFF of a kind that Pillow does not know, such as colours in floating point; OpenCV may know it."""
+    try:
+        return open_image(stream, kind, name)
+    except SyntaxError:
+        if kind != "TIFF":
+            raise
+        return None
+
+
+def _load(image: ImageFile.ImageFile, stream: IO[bytes]) -> tuple[Metadata, tuple[str, ...], Shown | None]:
+    """Decode; of a deep picture only as a check for damage, which OpenCV ignores."""
+    metadata, deep = read_metadata(image, stream), is_deep(image)
+    image.load()
+    if image.format == "PNG":
+        check_pixel_checksums(stream)
+    turned_by_pillow = image.format == "TIFF"
+    shown = None if deep else upright_rgb(image, 1 if turned_by_pillow else metadata.orientation)
+    return metadata, about_frames(image, stream), shown
+
+
+def _of_odd_tiff(stream: IO[bytes]) -> Metadata:
+    orientation = read_orientation(_content(stream)) or 1  # a TIFF file is built like an EXIF block
+    return Metadata(orientation, PictureOrigin("TIFF", lossless=True))
+
+
+def _content(stream: IO[bytes]) -> bytes:
+    stream.seek(0)
+    return stream.read()
+
+
+@contextmanager
+def _explained(name: str, what: str) -> Iterator[None]:
+    """Turn what decoders raise into one line that names the picture."""
+    try:
+        yield
+    except Image.DecompressionBombError as error:  # a frame of an animation; the picture's own size is checked by us
+        raise PictureError(f"{name}: is an animation too large for Pillow") from error
+    except _DAMAGE as error:
+        raise PictureError(f"{name}: {what}: {' '.join(str(error).split()) or type(error).__name__}") from error
