@@ -1,0 +1,252 @@
+"""Pascal VOC: `<folder>/<key>.xml`, as labelImg and CVAT open it.
+
+Pixels count from 1 and both corners belong to the box: xmin = floor(x0) + 1, xmax = ceil(x1), so the box covers every
+pixel that ours touches and stays inside the picture. Back: x0 = xmin - 1, x1 = xmax. The format holds whole pixels
+only. `truncated` is 1 when the box touches the picture's border; `score`, 6 decimals, is an element that such tools
+pass over. In class names U+FFFD stands for each character that XML forbids; a file name that holds some, or bytes that
+are no UTF-8, stands as `file_names` says.
+"""
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from ssd_detect.classes import find_class_ids
+from ssd_detect.detections import SCORE_DECIMALS
+from ssd_detect.formats.file_names import name_to_text, text_to_name
+from ssd_detect.formats.file_reading import explained_reading, own_files
+from ssd_detect.formats.reading import ReadRecord, ReadSettings, detections_of
+from ssd_detect.formats.record import PictureRecord
+from ssd_detect.formats.rounding import Box, Row, rounded_rows
+from ssd_detect.formats.writer import OwnFileWriter
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ALTERED = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # a parser reads \r as \n
+
+
+class VocWriter(OwnFileWriter):
+    """Writes one XML file a picture."""
+
+    suffix = ".xml"
+
+    def content(self, record: PictureRecord) -> bytes:
+        """The annotation, indented, in UTF-8."""
+        root = ET.Element("annotation")
+        _add_picture(root, record)
+        for row in rounded_rows(record.detections):
+            _add_object(root, row, record.detections.size)
+        ET.indent(root)
+        written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+        return written + b"\n"
+
+
+def _add_picture(root: ET.Element, record: PictureRecord) -> None:
+    path = PurePath(record.file)
+    _add(root, "folder", name_to_text(path.parent.name, _ALTERED))
+    _add(root, "filename", name_to_text(path.name, _ALTERED))
+    _add(root, "path", name_to_text(record.file, _ALTERED))
+    _add(_add(root, "source"), "database", "ssd-detect")
+    size = _add(root, "size")
+    for tag, value in zip(("width", "height", "depth"), (*record.detections.size, 3), strict=True):
+        _add(size, tag, str(value))
+    _add(root, "segmented", "0")
+
+
+def _add_object(root: ET.Element, row: Row, size: tuple[int, int]) -> None:
+    corners = _corners(row.box)
+    touches = corners[0] == 1 or corners[1] == 1 or corners[2] == size[0] or corners[3] == size[1]
+    element = _add(root, "object")
+    _add(element, "name", _class_text(row.class_name))
+    _add(element, "pose", "Unspecified")
+    _add(element, "truncated", str(int(touches)))
+    _add(element, "difficult", "0")
+    box = _add(element, "bndbox")
+    for tag, value in zip(_CORNERS, corners, strict=True):
+        _add(box, tag, str(value))
+    _add(element, "score", f"{row.score:.{SCORE_DECIMALS}f}")
+
+
+_CORNERS = ("xmin", "ymin", "xmax", "ymax")
+
+
+def _corners(box: Box) -> tuple[int, int, int, int]:
+    """The first and last pixel that the box touches, counted from 1. Inside the picture, since the box is."""
+    x0, y0, x1, y1 = box
+    return math.floor(x0) + 1, math.floor(y0) + 1, math.ceil(x1), math.ceil(y1)
+
+
+def _add(parent: ET.Element, tag: str, text: str | None = None) -> ET.Element:
+    element = ET.SubElement(parent, tag)
+    element.text = text
+    return element
+
+
+def _class_text(name: str) -> str:
+    """The name as an XML parser will give it back."""
+    return _FORBIDDEN.sub("\ufffd", name).replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass(frozen=True)
+class VocObject:
+    """One object of an annotation.
+
+    Args:
+        name: its class, as it stands there.
+        box: x0, y0, x1, y1 in pixels counted from 0, inside the picture, with an area.
+        score: 0 to 1; 1 where none stands there.
+        truncated: the object goes on beyond its box.
+        difficult: not to be counted when detections are judged.
+    """
+
+    name: str
+    box: Box
+    score: float = 1.0
+    truncated: bool = False
+    difficult: bool = False
+
+
+@dataclass(frozen=True)
+class VocPicture:
+    """One annotation file.
+
+    Args:
+        file: the picture: the path, else the file name, else empty.
+        size: (width, height) in pixels.
+        objects: in the file's order, without those that cannot be used.
+        warnings: what was mended or left out.
+    """
+
+    file: str
+    size: tuple[int, int]
+    objects: tuple[VocObject, ...]
+    warnings: tuple[str, ...]
+
+
+def parse_voc(path: Path, *, size: tuple[int, int] | None = None, counted_from: int = 1) -> VocPicture:
+    """Read an annotation file of any tool. Only names and boxes need be there; where text makes no sense, its default
+    holds and a warning says so. Corners that are swapped are swapped back, boxes are cut off at the picture's border,
+    and an object without a name, or with no usable box inside the picture, is left out; each with a warning.
+
+    Args:
+        path: the file.
+        size: (width, height) of the picture, where known; it holds whatever the file says.
+        counted_from: the number of the first pixel, 1 in VOC, 0 in the files of some tools; applies to both corners.
+
+    Raises:
+        FormatError: missing, no XML, no annotation, or without the picture's size while `size` is None.
+    """
+    with explained_reading(path):
+        root = _root(path)
+        reading = _Reading(*_size(root, size), counted_from)
+        objects = [reading.object(element, f"object {i}") for i, element in enumerate(root.findall("object"), 1)]
+    file = text_to_name(root.findtext("path") or root.findtext("filename") or "")
+    return VocPicture(file, reading.size, tuple(o for o in objects if o is not None), tuple(reading.warnings))
+
+
+def _root(path: Path) -> ET.Element:
+    try:
+        root = ET.parse(path).getroot()
+    except (ET.ParseError, LookupError) as error:
+        raise ValueError(f"not XML: {error}") from error
+    if root.tag != "annotation":
+        raise ValueError(f"its outermost element is {root.tag}, expected annotation")
+    return root
+
+
+def _size(root: ET.Element, known: tuple[int, int] | None) -> tuple[tuple[int, int], list[str]]:
+    """(width, height), and a warning when the file says something else."""
+    width, height = (_number(root, f"size/{tag}") or 0 for tag in ("width", "height"))
+    stated = (int(width), int(height))
+    if known is None:
+        if min(stated) < 1:
+            raise ValueError("does not say the picture's size")
+        return stated, []
+    differs = min(stated) >= 1 and stated != known
+    return known, [f"says {stated[0]}x{stated[1]}, the picture has {known[0]}x{known[1]}"] if differs else []
+
+
+def _number(element: ET.Element, path: str) -> float | None:
+    """The finite number there, or None."""
+    try:
+        value = float(element.findtext(path) or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+@dataclass
+class _Reading:
+    """What one file's objects have in common while they are read."""
+
+    size: tuple[int, int]
+    warnings: list[str] = field(default_factory=list)
+    counted_from: int = 1
+
+    def object(self, element: ET.Element, place: str) -> VocObject | None:
+        name, box = element.findtext("name"), self._box(element, place)
+        if not name:
+            self.warnings.append(f"{place} has no name; left out")
+        if not name or box is None:
+            return None
+        truncated, difficult = (self._flag(element, tag, place) for tag in ("truncated", "difficult"))
+        return VocObject(name, box, self._score(element, place), truncated, difficult)
+
+    def _box(self, element: ET.Element, place: str) -> Box | None:
+        numbers = [_number(element, f"bndbox/{tag}") for tag in _CORNERS]
+        corners = [v for v in numbers if v is not None]
+        if len(corners) < len(_CORNERS):
+            self.warnings.append(f"{place} has no box of four numbers; left out")
+            return None
+        (xmin, xmax), (ymin, ymax) = sorted(corners[::2]), sorted(corners[1::2])
+        if [xmin, ymin, xmax, ymax] != corners:
+            self.warnings.append(f"{place} has swapped corners; swapped back")
+        first = self.counted_from
+        return self._inside((xmin - first, ymin - first, xmax - first + 1, ymax - first + 1), place)
+
+    def _inside(self, box: Box, place: str) -> Box | None:
+        width, height = self.size
+        cut = max(box[0], 0.0), max(box[1], 0.0), min(box[2], float(width)), min(box[3], float(height))
+        if cut[0] >= cut[2] or cut[1] >= cut[3]:
+            self.warnings.append(f"{place} lies outside the picture; left out")
+            return None
+        if cut != box:
+            self.warnings.append(f"{place} reaches outside the picture; cut off at its border")
+        return cut
+
+    def _flag(self, element: ET.Element, tag: str, place: str) -> bool:
+        text = (element.findtext(tag) or "").strip()
+        if text not in ("", "0", "1"):
+            self.warnings.append(f"{place} has {tag} {text!r}, expected 0 or 1; taken for 0")
+        return text == "1"
+
+    def _score(self, element: ET.Element, place: str) -> float:
+        text, score = (element.findtext("score") or "").strip(), _number(element, "score")
+        if score is not None and 0 <= score <= 1:
+            return score
+        if text:
+            self.warnings.append(f"{place} has score {text!r}, expected a number from 0 to 1; taken for 1")
+        return 1.0
+
+
+def read_voc(settings: ReadSettings) -> Iterator[ReadRecord]:
+    """The pictures of all XML files below the folder, sorted by key. Read as `parse_voc` does.
+
+    Raises:
+        FormatError: a file is damaged or names an unknown class.
+    """
+    class_ids = {_class_text(name): i for i, name in reversed([*enumerate(settings.class_names)][1:])}
+    for key, path in own_files(settings.folder, VocWriter.suffix):
+        picture = parse_voc(path, size=None if settings.size_of is None else settings.size_of(key))
+        with explained_reading(path):
+            rows = [_row(found, class_ids, settings.class_names) for found in picture.objects]
+            detections = detections_of(rows, picture.size, settings.class_names)
+        yield ReadRecord(picture.file or str(key), detections, key=key, warnings=picture.warnings)
+
+
+def _row(found: VocObject, class_ids: dict[str, int], class_names: Sequence[str]) -> Row:
+    """A name as the writer wrote it, else one that `find_class_ids` takes for the same."""
+    class_id = class_ids.get(found.name) or find_class_ids([found.name.strip()], class_names)[0]
+    return Row(class_names[class_id], class_id, found.score, found.box)
