@@ -1,19 +1,20 @@
 """The numbers that the project promises, measured: parity with the reference, start-up, post-processing, overhead.
 
-    scripts/benchmark            all of it, about two minutes
-    scripts/benchmark --help
+    scripts/benchmark                      all of it, about two minutes
+    scripts/benchmark --pictures FOLDER    a whole run over the pictures of a folder against bare session calls
 
 Times are medians of interleaved runs; what is compared is measured side by side in this one process.
 """
 
 import argparse
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,15 @@ sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import seeded  # noqa: E402
 
 from ssd_detect.arrays import Floats, Pixels  # noqa: E402
+from ssd_detect.batch.job import JobHooks, PictureJob  # noqa: E402
+from ssd_detect.batch.settings import JobSettings  # noqa: E402
 from ssd_detect.boxes.anchors import make_anchors  # noqa: E402
 from ssd_detect.boxes.postprocess import Candidates, decode_candidates, keep_best  # noqa: E402
 from ssd_detect.detector import Detector  # noqa: E402
+from ssd_detect.media.inputs import FoundInputs, PictureInput, find_inputs  # noqa: E402
 from ssd_detect.media.pictures import read_picture  # noqa: E402
-from ssd_detect.settings import DetectionSettings  # noqa: E402
+from ssd_detect.model.manifest import DEFAULT_CHECKPOINT  # noqa: E402
+from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings  # noqa: E402
 
 WANTED = np.array([False] + [True] * 20)
 THRESHOLDS = {"a": (0.15, 0.10), "b": (0.40, 0.10), "c": (0.01, 0.45)}
@@ -203,9 +208,64 @@ def start_up() -> None:
         report(f"ssd-detect {' '.join(arguments)}", f"{min(times):.3f} s", "under 0.3 s")
 
 
+def folder_run(folder: Path) -> None:
+    """`image` over a folder, against the session calls alone, in turns of 48 pictures; with what memory does."""
+    print(f"\nA run over {folder}, batches of {DEFAULT_BATCH_SIZE}, reading, drawing and saving included")
+    inputs = find_inputs([str(folder)], recursive=False).inputs
+    bare = whole = 0.0
+    resident: list[float] = []
+    with Detector() as detector, tempfile.TemporaryDirectory() as output:
+        for first in range(0, len(inputs), 48):
+            part = inputs[first : first + 48]
+            bare += bare_seconds(detector, [read_picture(source.path) for source in part if source.path])
+            start = time.perf_counter()
+            run_part(detector, part, Path(output) / str(first), resident)
+            whole += time.perf_counter() - start
+    report("session calls alone", f"{bare:.1f} s")
+    report("the run", f"{whole:.1f} s")
+    report("ratio", f"{whole / bare:.3f}", "at most 1.05")
+    report("pictures a second", f"{len(inputs) / whole:.2f}")
+    if len(resident) > 100:
+        report("memory at picture 100", f"{resident[99]:.0f} MiB")
+        report("memory at the last picture", f"{resident[-1]:.0f} MiB", "as much")
+
+
+def bare_seconds(detector: Detector, pictures: list[Pixels]) -> float:
+    start = time.perf_counter()
+    for i in range(0, len(pictures), DEFAULT_BATCH_SIZE):
+        detector._run_network(pictures[i : i + DEFAULT_BATCH_SIZE])
+    return time.perf_counter() - start
+
+
+def run_part(detector: Detector, part: tuple[PictureInput, ...], output: Path, resident: list[float]) -> None:
+    settings = JobSettings(
+        CheckpointSettings(DEFAULT_CHECKPOINT),
+        DetectionSettings(),
+        DEFAULT_BATCH_SIZE,
+        folder=output,
+        formats=("image", "json", "csv"),
+    )
+    hooks = JobHooks(
+        load=lambda times: nullcontext(detector),
+        on_record=lambda record, targets: resident.append(resident_mebibytes()),
+        on_failure=lambda name, error: print(f"  {error}"),
+    )
+    PictureJob(FoundInputs(part, 0, ()), settings, hooks).run()
+
+
+def resident_mebibytes() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
 def main() -> None:
-    """Measure and print all."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    """Measure and print what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER")
+    folder = parser.parse_args().pictures
+    if folder is not None:
+        folder_run(folder)
+        return
     start_up()
     for size in (300, 512):
         parity(size)

@@ -34,6 +34,7 @@ class Detector:
         settings: thresholds and wanted classes.
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
+        times: gets the seconds of each stage; None makes a new one.
 
     Raises:
         CheckpointError: no usable checkpoint.
@@ -48,12 +49,13 @@ class Detector:
         settings: DetectionSettings | None = None,
         session: SessionSettings | None = None,
         batch_size: int = DEFAULT_BATCH_SIZE,
+        times: StageTimes | None = None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
         self.settings = settings or DetectionSettings()
         self.batch_size = max(1, batch_size)
-        self.times = StageTimes()
+        self.times = times or StageTimes()
         loaded = load_checkpoint(checkpoint)
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from ssd_detect import __version__
 from ssd_detect.cli.main import program
-from ssd_detect.media.pictures import read_picture, write_picture
+from ssd_detect.media.picture_files import save_picture
+from ssd_detect.media.pictures import read_picture
 from ssd_detect.model.manifest import manifest
 
 
@@ -151,14 +152,15 @@ class TestFaults:
         Path("empty.png").touch()
         whole = (media / "chelsea.png").read_bytes()
         Path("half.png").write_bytes(whole[: len(whole) // 2])
-        result = image(
-            "gone.jpg", "text.jpg", "empty.png", media / "astronaut.png", "half.png", ".", "--json", "a.jsonl"
-        )
+        result = image("gone.jpg", "text.jpg", "empty.png", media / "astronaut.png", "half.png", "--json", "a.jsonl")
         assert result.exit_code == 3
-        errors = result.stderr.splitlines()
-        assert len(errors) == 5
-        for name, line in zip(["gone.jpg", "text.jpg", "empty.png", "half.png", "."], errors, strict=True):
+        *errors, saved, summary = result.stderr.splitlines()
+        for name, line in zip(["gone.jpg", "text.jpg", "empty.png", "half.png"], errors, strict=True):
             assert line.startswith(f"Error: {name}: ")
+        assert saved == "saved a.jsonl"
+        assert summary.startswith(
+            "1 picture done, objects: person 1; 4 failed: gone.jpg, text.jpg, empty.png, half.png; "
+        )
         assert len(Path("a.jsonl").read_text().splitlines()) == 1
         assert sorted(p.name for p in Path().iterdir()) == [
             "a.jsonl", "astronaut_detections.png", "empty.png", "half.png", "text.jpg",
@@ -216,7 +218,7 @@ class TestFaults:
         assert "did you mean person?" in result.stderr
 
     def test_a_failing_write_is_told(self, media: Path) -> None:
-        write_picture(Path("wide.png"), np.zeros((1, 17000, 3), np.uint8))
+        save_picture(Path("wide.png"), np.zeros((1, 17000, 3), np.uint8))
         result = image("wide.png", media / "chelsea.png", "-o", "out", "--json", "-")
         assert result.exit_code == 0
         result = image("wide.png", "-o", "wide.webp")

@@ -672,7 +672,7 @@ class TestProgress:
         ],
     )
     def test_beside_the_bar(self, done: int, total: int | None, rate: float | None, text: str) -> None:
-        assert told(done, total, rate) == text
+        assert told(done, total, "frames", rate) == text
 
     @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
     @pytest.mark.parametrize("total", [5, None, 3])
@@ -680,9 +680,9 @@ class TestProgress:
         import pty
 
         code = (
-            "from ssd_detect.cli.progress import frame_progress\n"
+            "from ssd_detect.cli.progress import counted_progress\n"
             "from ssd_detect.cli.talk import Talk\n"
-            f"with frame_progress({total}, Talk()) as advance:\n"
+            f"with counted_progress({total}, 'frames', Talk()) as advance:\n"
             "    for _ in range(5): advance()\n"
         )
         ours, theirs = pty.openpty()

@@ -1,7 +1,7 @@
 """The options that several verbs share, and the frozen settings made of them."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,13 +123,17 @@ def _run_settings(
         batch_size=batch_size,
         talk=Talk(quiet=quiet, verbose=verbose),
     )
-    _check_class_names(settings)
+    check_class_names(settings.checkpoint, (*settings.detection.classes, *settings.detection.exclude_classes))
     return settings
 
 
-def _check_class_names(settings: RunSettings) -> None:
-    """Find a misspelt class at once where the names are known, instead of after TensorFlow's start."""
-    entry = manifest().get(settings.checkpoint.given)
-    names = settings.checkpoint.class_names or (entry.spec.class_names if entry else None)
-    if names:
-        find_class_ids((*settings.detection.classes, *settings.detection.exclude_classes), names)
+def check_class_names(checkpoint: CheckpointSettings, names: Iterable[str]) -> None:
+    """Find a misspelt class at once where the names are known, instead of after TensorFlow's start.
+
+    Raises:
+        UnknownClassError: a name of no class.
+    """
+    entry = manifest().get(checkpoint.given)
+    known = checkpoint.class_names or (entry.spec.class_names if entry else None)
+    if known:
+        find_class_ids(names, known)

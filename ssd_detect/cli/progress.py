@@ -1,4 +1,4 @@
-"""The bar on a terminal: frames, rate, time left. Nothing anywhere else."""
+"""The bar on a terminal: frames or pictures, rate, time left. Nothing anywhere else."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,11 +9,12 @@ from ssd_detect.cli.talk import Talk
 
 
 @contextmanager
-def frame_progress(total: int | None, talk: Talk) -> Iterator[Callable[[], None]]:
-    """A bar on standard error while the block runs; the block calls what it gets after each frame, from any thread.
+def counted_progress(total: int | None, noun: str, talk: Talk) -> Iterator[Callable[[], None]]:
+    """A bar on standard error while the block runs; the block calls what it gets after each item, from any thread.
 
     Args:
-        total: frames to come, as the file claims; None when nobody knows. A claim that is passed is dropped.
+        total: items to come, as the file claims; None when nobody knows. A claim that is passed is dropped.
+        noun: what the items are, such as "frames".
         talk: no bar under --quiet.
     """
     if talk.quiet or not sys.stderr.isatty():
@@ -23,7 +24,11 @@ def frame_progress(total: int | None, talk: Talk) -> Iterator[Callable[[], None]
     from rich.progress import BarColumn, Progress, TextColumn
 
     with Progress(
-        BarColumn(), TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # results then appear above the bar; into a pipe they go as they are
     ) as progress:
         number = progress.add_task("", total=total, told="")
         bar = progress.tasks[0]
@@ -34,14 +39,14 @@ def frame_progress(total: int | None, talk: Talk) -> Iterator[Callable[[], None]
                 bar.total = None
             # The mean of the whole run: frames come a batch at a time, and their pace inside a batch says nothing.
             rate = done / bar.elapsed if bar.elapsed else None
-            progress.update(number, completed=done, told=told(done, bar.total, rate))
+            progress.update(number, completed=done, told=told(done, bar.total, noun, rate))
 
         yield advance
 
 
-def told(done: int, total: float | None, rate: float | None) -> str:
+def told(done: int, total: float | None, noun: str, rate: float | None) -> str:
     """What stands beside the bar, such as `9/60 frames, 3.1/s, 0:00:16 left`; what is unknown is left out."""
-    parts = [f"{done} frames" if total is None else f"{done}/{total:.0f} frames"]
+    parts = [f"{done} {noun}" if total is None else f"{done}/{total:.0f} {noun}"]
     if rate:
         parts.append(f"{rate:.1f}/s")
     if rate and total is not None:

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.talk import Talk
 from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow
+from ssd_detect.stages import StageTimes
 
 if TYPE_CHECKING:
     from ssd_detect.detector import Detector
 
 
-def open_detector(run: RunSettings) -> "Detector":
-    """Import TensorFlow and load the checkpoint."""
+def open_detector(run: RunSettings, times: StageTimes | None = None) -> "Detector":
+    """Import TensorFlow and load the checkpoint; `times` as for `Detector`."""
     if run.session.device.kind == "cpu":
         hide_gpus()
     if not run.talk.verbose:
         silence_tensorflow()
     with nullcontext() if run.talk.verbose else held_back_stderr():
         from ssd_detect.detector import Detector
-    detector = Detector(run.checkpoint, settings=run.detection, session=run.session, batch_size=run.batch_size)
+    detector = Detector(
+        run.checkpoint, settings=run.detection, session=run.session, batch_size=run.batch_size, times=times
+    )
     if detector.assumed:
         run.talk.note(f"checkpoint {detector.checkpoint_name}: assumed {', '.join(detector.assumed)}")
     run.talk.detail(

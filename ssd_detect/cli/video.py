@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ssd_detect.cli.options import RunSettings, detection_options
-from ssd_detect.cli.progress import frame_progress
+from ssd_detect.cli.progress import counted_progress
 from ssd_detect.errors import ExitStatus
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _annotate(reader: "VideoReader", writer: "VideoWriter", labels: bool, run: R
             run.batch_size,
             detector.times,
         )
-        with frame_progress(reader.info.frame_count, run.talk) as advance:
+        with counted_progress(reader.info.frame_count, "frames", run.talk) as advance:
             summary = video_run.annotate(reader, writer.append, advance)
         tell_stage_times(detector, run.talk)
     return summary

@@ -1,0 +1,186 @@
+"""What `ssd-detect image` does with its options: the job's settings, the run, and telling of it."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ssd_detect.batch.settings import JobSettings
+from ssd_detect.cli.interrupt import stop_on_interrupt
+from ssd_detect.cli.options import RunSettings, check_class_names
+from ssd_detect.cli.progress import counted_progress
+from ssd_detect.errors import ExitStatus, SettingError
+from ssd_detect.media.inputs import FoundInputs, find_inputs
+from ssd_detect.settings import DetectionSettings, FetchSettings
+
+if TYPE_CHECKING:
+    from ssd_detect.batch.summary import RunSummary
+    from ssd_detect.detector import Detector
+    from ssd_detect.formats.jsonl import JsonLinesStream
+    from ssd_detect.formats.record import PictureRecord
+    from ssd_detect.stages import StageTimes
+
+
+@dataclass(frozen=True)
+class ImageSettings:
+    """The options of `image` itself; see its help."""
+
+    output: str | None
+    formats: tuple[str, ...]
+    json_target: str | None
+    coco_images: Path | None
+    sha256: bool
+    no_labels: bool
+    blur: tuple[str, ...]
+    recursive: bool
+    resume: bool
+    strict: bool
+    max_pixels: int
+    overwrite: bool
+    fetch: FetchSettings
+
+
+def run_images(arguments: Sequence[str], chosen: ImageSettings, run: RunSettings) -> ExitStatus:
+    """Find the inputs, do them, say what came of it."""
+    check_class_names(run.checkpoint, chosen.blur)
+    start = time.monotonic()
+    found = find_inputs(arguments, recursive=chosen.recursive)
+    settings = _job_settings(arguments, found, chosen, run)
+    with stop_on_interrupt(run.talk) as stopping:
+        summary = _run(found, settings, chosen, run, stopping)
+        if len(found.inputs) + len(found.errors) > 1 or found.num_skipped:
+            run.talk.note(summary.line(time.monotonic() - start))
+        return ExitStatus.INTERRUPTED if stopping() else summary.status()
+
+
+def _run(
+    found: FoundInputs, settings: JobSettings, chosen: ImageSettings, run: RunSettings, stopping: Callable[[], bool]
+) -> "RunSummary":
+    from ssd_detect.batch.job import JobHooks, PictureJob
+
+    telling = _Telling(run, several=len(found.inputs) > 1, json_on_stdout=chosen.json_target == "-")
+    with counted_progress(len(found.inputs), "pictures", run.talk) as advance:
+
+        def on_record(record: "PictureRecord", targets: list[Path]) -> None:
+            telling.record(record, targets)
+            advance()
+
+        hooks = JobHooks(
+            load=lambda times: telling.open(replace(run, detection=settings.detected), run.detection, times),
+            on_record=on_record,
+            on_failure=lambda name, error: run.talk.failure(str(error)),
+            on_note=telling.note,
+            should_stop=stopping,
+        )
+        job = PictureJob(found, settings, hooks)
+        summary = job.run()
+    telling.end(job.shared_targets)
+    return summary
+
+
+def _job_settings(arguments: Sequence[str], found: FoundInputs, chosen: ImageSettings, run: RunSettings) -> JobSettings:
+    folder, file = _place(arguments, found, chosen)
+    on_disk = chosen.json_target not in (None, "-")
+    return JobSettings(
+        checkpoint=run.checkpoint,
+        detection=run.detection,
+        batch_size=run.batch_size,
+        folder=folder,
+        file=file,
+        formats=tuple(dict.fromkeys(chosen.formats)),
+        json_lines=Path(str(chosen.json_target)) if on_disk else None,
+        coco_images=chosen.coco_images,
+        sha256=chosen.sha256,
+        labels=not chosen.no_labels,
+        blur=chosen.blur,
+        resume=chosen.resume,
+        strict=chosen.strict,
+        overwrite=chosen.overwrite,
+        max_pixels=chosen.max_pixels,
+        fetch=chosen.fetch,
+    )
+
+
+def _place(arguments: Sequence[str], found: FoundInputs, chosen: ImageSettings) -> tuple[Path, Path | None]:
+    """The folder of all results and, where one picture was named and one file asked for, that file."""
+    if chosen.output is None:
+        return Path(), None
+    output = Path(chosen.output)
+    one_picture = len(arguments) == 1 and not Path(arguments[0]).is_dir() and len(found.inputs) <= 1
+    names_folder = chosen.output.endswith(("/", os.sep)) or output.is_dir()
+    if one_picture and not names_folder and chosen.formats == ("image",):
+        return output.parent, output
+    if output.is_file():
+        raise SettingError(f"{output}: is a file, expected a folder for these results")
+    return output, None
+
+
+class _Telling:
+    """Prints results as they come."""
+
+    def __init__(self, run: RunSettings, *, several: bool, json_on_stdout: bool) -> None:
+        self._talk = run.talk
+        self._limit = run.detection.score_threshold
+        self._several = several
+        self._json_on_stdout = json_on_stdout
+        self._json_lines: JsonLinesStream | None = None
+        self._detector: Detector | None = None
+        self._told: set[str] = set()
+
+    def note(self, name: str, note: str) -> None:
+        """Say how a picture was read; what was said of another one before, only under --verbose."""
+        tell = self._talk.detail if note in self._told else self._talk.note
+        tell(f"{click.format_filename(name)}: {note}")
+        self._told.add(note)
+
+    def open(self, run: RunSettings, reported: DetectionSettings, times: "StageTimes") -> "Detector":
+        """Load the detector."""
+        from ssd_detect.cli.startup import open_detector
+        from ssd_detect.formats.jsonl import JsonLinesStream
+        from ssd_detect.formats.provenance import Provenance
+
+        self._detector = detector = open_detector(run, times)
+        if self._json_on_stdout:
+            provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
+            self._json_lines = JsonLinesStream(sys.stdout, provenance)
+        return detector
+
+    def record(self, record: "PictureRecord", targets: list[Path]) -> None:
+        """The lines of one picture; each begins with its name when there are several."""
+        if self._json_lines is not None:
+            self._json_lines.append(record)
+        start = f"{click.format_filename(record.file)}: " if self._several else ""
+        for found in record.detections:
+            box = " ".join(f"{v:.1f}" for v in found.box)
+            self._tell(f"{start}{found.class_name} {found.score:.3f}  {box}")
+        if len(record.detections) == 0:
+            self._tell(start + self._nothing(record))
+        if targets:
+            self._tell(f"{start}saved {_names(targets)}")
+
+    def _nothing(self, record: "PictureRecord") -> str:
+        guess = record.detections.best_guess
+        best = "" if guess is None else f"; best: {guess.class_name} {guess.score:.3f}"
+        return f"nothing scored above {self._limit:g}{best}"
+
+    def end(self, shared: list[Path]) -> None:
+        """Where the rest went, and how long it took."""
+        from ssd_detect.cli.startup import tell_stage_times
+
+        if self._detector is None:
+            return
+        if shared:
+            self._talk.note(f"saved {_names(shared)}")
+        tell_stage_times(self._detector, self._talk)
+
+    def _tell(self, line: str) -> None:
+        self._talk.result(line, err=self._json_on_stdout)
+
+
+def _names(paths: list[Path]) -> str:
+    return ", ".join(click.format_filename(path) for path in paths)
