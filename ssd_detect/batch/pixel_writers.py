@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from ssd_detect.detections import Detections
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.crops import crop_detections, crop_name
-from ssd_detect.media.draw import draw_detections
+from ssd_detect.media.draw import draw_in_place
 from ssd_detect.media.inputs import PictureInput
 from ssd_detect.media.picture_files import is_writable_suffix, save_picture
 from ssd_detect.media.pictures import Picture
-from ssd_detect.media.privacy import blur_objects
+from ssd_detect.media.privacy import blur_objects, origin_without_previews
 from ssd_detect.stages import StageTimes
 
 
@@ -45,7 +45,7 @@ class PixelWriter(Protocol):
 
 @dataclass(frozen=True)
 class AnnotatedWriter:
-    """The picture with its boxes.
+    """The picture with its boxes, drawn into the picture itself to save memory: no writer may follow this one.
 
     Args:
         folder: copies go below it, named by their input's key.
@@ -77,12 +77,13 @@ class AnnotatedWriter:
     def append(self, done: DonePicture) -> None:
         """Blur, draw, save."""
         with self.times.measure("draw"):
-            pixels = done.picture.pixels
+            pixels, origin = done.picture.pixels, done.picture.origin
             if self.blur:
                 pixels = blur_objects(pixels, done.found.filter(classes=self.blur))
-            annotated = draw_detections(pixels, done.record.detections, labels=self.labels)
+                origin = origin_without_previews(origin)
+            draw_in_place(pixels, done.record.detections, labels=self.labels)
         with self.times.measure("write"):
-            save_picture(self.target(done.source), annotated, done.picture.origin, overwrite=self.overwrite)
+            save_picture(self.target(done.source), pixels, origin, overwrite=self.overwrite)
 
 
 @dataclass(frozen=True)

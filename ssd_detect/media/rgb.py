@@ -71,7 +71,7 @@ def _conversion(image: Image.Image) -> tuple[_PartToRgb, tuple[str, ...]]:
     if image.mode == "LAB":
         return _by_profile(ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")), "LAB"), ()
     if _is_transparent(image):
-        return _composited, (_ON_WHITE,)
+        return _through_palette(image) if image.mode == "P" else _composited, (_ON_WHITE,)
     if image.mode in ("L", "1"):
         return _from_grey, ()
     return _plain, ()
@@ -100,6 +100,14 @@ def _is_transparent(image: Image.Image) -> bool:
 def _composited(part: Image.Image) -> Pixels:
     background = Image.new("RGBA", part.size, (*ALPHA_BACKGROUND, 255))
     return np.asarray(Image.alpha_composite(background, part.convert("RGBA")).convert("RGB"))
+
+
+def _through_palette(image: Image.Image) -> _PartToRgb:
+    """Composites the 256 colours, not the pixels."""
+    swatches = image.crop((0, 0, 256, 1))
+    swatches.putdata(range(256))
+    colours = _composited(swatches)[0]  # (256, 3)
+    return lambda part: colours[np.asarray(part)]  # (h, w) -> (h, w, 3)
 
 
 def _over_white(colours: Pixels, alpha: Pixels) -> Pixels:
