@@ -31,8 +31,8 @@ from ssd_detect.batch.settings import JobSettings  # noqa: E402
 from ssd_detect.boxes.anchors import make_anchors  # noqa: E402
 from ssd_detect.boxes.postprocess import Candidates, decode_candidates, keep_best  # noqa: E402
 from ssd_detect.detector import Detector  # noqa: E402
-from ssd_detect.media.inputs import FoundInputs, PictureInput, find_inputs  # noqa: E402
 from ssd_detect.media.pictures import read_picture  # noqa: E402
+from ssd_detect.media.sources.inputs import FoundInputs, PictureInput, find_inputs  # noqa: E402
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT  # noqa: E402
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings  # noqa: E402
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ssd_detect.errors import PictureError  # noqa: E402
-from ssd_detect.media.kinds import kind_of  # noqa: E402
+from ssd_detect.media.decoding.kinds import kind_of  # noqa: E402
 from ssd_detect.media.pictures import open_picture  # noqa: E402
 from tests.made_pictures import png, saved, tiff  # noqa: E402
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssd_detect.detections import Detections as Detections
     from ssd_detect.detector import Detector as Detector
-    from ssd_detect.media.draw import draw_detections as draw_detections
+    from ssd_detect.media.drawing.draw import draw_detections as draw_detections
     from ssd_detect.media.pictures import read_picture as read_picture
     from ssd_detect.settings import DetectionSettings as DetectionSettings
 
@@ -26,7 +26,7 @@ _HOMES = {
     "Detections": "ssd_detect.detections",
     "DetectionSettings": "ssd_detect.settings",
     "Detector": "ssd_detect.detector",
-    "draw_detections": "ssd_detect.media.draw",
+    "draw_detections": "ssd_detect.media.drawing.draw",
     "read_picture": "ssd_detect.media.pictures",
 }
 

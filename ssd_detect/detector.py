@@ -18,7 +18,7 @@ from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_bes
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import BestGuess, Detections
 from ssd_detect.errors import PictureError
-from ssd_detect.media.draw import annotated_png
+from ssd_detect.media.drawing.draw import annotated_png
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.session import NetworkSession

@@ -28,7 +28,7 @@ from ssd_detect.classes import VOC20
 from ssd_detect.detections import Detections
 from ssd_detect.errors import ExitStatus, OutputError, PictureError
 from ssd_detect.formats.record import PictureRecord
-from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.decoding.origin import PictureOrigin
 from ssd_detect.media.pictures import Picture
 from ssd_detect.settings import CheckpointSettings, DetectionSettings
 

@@ -16,11 +16,11 @@ from ssd_detect.arrays import Flags, Floats, Pixels
 from ssd_detect.classes import COCO80, VOC20
 from ssd_detect.detections import Detections
 from ssd_detect.errors import PictureError
-from ssd_detect.media import draw, lettering
-from ssd_detect.media.draw import annotated_png, draw_detections, draw_in_place
-from ssd_detect.media.lettering import FONT_FILES, FONTS, draw_text, has_glyph, split_runs
-from ssd_detect.media.palette import PALETTE, class_colour, text_colour
-from ssd_detect.media.right_to_left import drawing_order, join_letters
+from ssd_detect.media.drawing import draw, lettering
+from ssd_detect.media.drawing.draw import annotated_png, draw_detections, draw_in_place
+from ssd_detect.media.drawing.lettering import FONT_FILES, FONTS, draw_text, has_glyph, split_runs
+from ssd_detect.media.drawing.palette import PALETTE, class_colour, text_colour
+from ssd_detect.media.drawing.right_to_left import drawing_order, join_letters
 
 GREY = 128  # no class colour, nor black or white
 Box = tuple[float, float, float, float]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssd_detect.media.exif import clean_exif, read_orientation
+from ssd_detect.media.decoding.exif import clean_exif, read_orientation
 from tests.made_pictures import exif
 
 

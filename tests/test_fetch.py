@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ssd_detect.errors import PictureError, SettingError
-from ssd_detect.media import connection
-from ssd_detect.media.connection import Clock, is_public_address
-from ssd_detect.media.fetch import MAX_REDIRECTS, fetch_picture
-from ssd_detect.media.urls import shown_url
+from ssd_detect.media.sources import connection
+from ssd_detect.media.sources.connection import Clock, is_public_address
+from ssd_detect.media.sources.fetch import MAX_REDIRECTS, fetch_picture
+from ssd_detect.media.sources.urls import shown_url
 from ssd_detect.settings import FetchSettings
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

@@ -26,8 +26,8 @@ from ssd_detect.batch.journal import JOURNAL_NAME
 from ssd_detect.batch.pixel_writers import AnnotatedWriter
 from ssd_detect.classes import VOC20
 from ssd_detect.cli.main import program
-from ssd_detect.media.inputs import PictureInput
 from ssd_detect.media.pictures import read_picture
+from ssd_detect.media.sources.inputs import PictureInput
 from ssd_detect.stages import StageTimes
 
 ROOT = Path(__file__).parent.parent

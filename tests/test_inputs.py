@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ssd_detect.media.inputs import FoundInputs, find_inputs
-from ssd_detect.media.keys import Place, unique_keys
-from ssd_detect.media.kinds import HEAD_BYTES
-from ssd_detect.media.signatures import is_picture_content, is_picture_suffix
+from ssd_detect.media.decoding.kinds import HEAD_BYTES
+from ssd_detect.media.sources.inputs import FoundInputs, find_inputs
+from ssd_detect.media.sources.keys import Place, unique_keys
+from ssd_detect.media.sources.signatures import is_picture_content, is_picture_suffix
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -542,7 +542,7 @@ class TestSignatures:
 
 def test_imports_nothing_heavy() -> None:
     code = (
-        "import sys, ssd_detect.media.inputs as i\n"
+        "import sys, ssd_detect.media.sources.inputs as i\n"
         "i.find_inputs(['.', '-', 'http://h/a'], recursive=True)\n"
         "heavy = {'numpy', 'cv2', 'tensorflow', 'requests', 'PIL', 'av', 'ssl', 'http.client'} & set(sys.modules)\n"
         "assert not heavy, heavy"

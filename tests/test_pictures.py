@@ -18,10 +18,10 @@ from PIL import ExifTags, Image, features
 
 from ssd_detect.errors import OutputError, PictureError
 from ssd_detect.files import check_target, whole_file
-from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.decoding.origin import PictureOrigin
+from ssd_detect.media.decoding.quiet import without_warnings
 from ssd_detect.media.picture_files import save_picture
 from ssd_detect.media.pictures import Picture, open_picture, read_picture
-from ssd_detect.media.quiet import without_warnings
 from tests.made_pictures import (
     INKS_LAB,
     chunk,
@@ -674,7 +674,7 @@ class TestPixelLimit:
             "import resource, sys; import numpy as np; from pathlib import Path\n"
             "from ssd_detect.media.pictures import open_picture\n"
             "from ssd_detect.media.picture_files import save_picture\n"
-            "from ssd_detect.media.draw import draw_in_place\n"
+            "from ssd_detect.media.drawing.draw import draw_in_place\n"
             "from ssd_detect.detections import Detections\n"
             "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
             "path = Path(sys.argv[1]); base = peak()\n"

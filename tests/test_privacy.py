@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.detections import Detections
 from ssd_detect.errors import PictureError
-from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.decoding.origin import PictureOrigin
 from ssd_detect.media.picture_files import save_picture
 from ssd_detect.media.pictures import open_picture, read_picture
 from ssd_detect.media.privacy import blur_objects, origin_without_previews

@@ -23,12 +23,12 @@ from ssd_detect.cli.main import program
 from ssd_detect.cli.progress import told
 from ssd_detect.detections import BestGuess, Detections
 from ssd_detect.errors import OutputError, VideoError
-from ssd_detect.media.clock import FrameTime
-from ssd_detect.media.colour import ColourConverter, VideoColour
-from ssd_detect.media.orientation import Orientation
-from ssd_detect.media.video import Frame, VideoReader
-from ssd_detect.media.video_run import VideoRun
-from ssd_detect.media.video_writer import VideoWriter
+from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.media.video.colour import ColourConverter, VideoColour
+from ssd_detect.media.video.orientation import Orientation
+from ssd_detect.media.video.reader import Frame, VideoReader
+from ssd_detect.media.video.run import VideoRun
+from ssd_detect.media.video.writer import VideoWriter
 from ssd_detect.stages import StageTimes
 from tests.clips import H264, SOUND, facts, ffmpeg, furthest, pictures, smooth_pictures
 

@@ -26,8 +26,8 @@ from ssd_detect.errors import OutputError, SsdDetectError
 from ssd_detect.formats.coco_images import check_coco_images
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.record import PictureRecord
-from ssd_detect.media.inputs import FoundInputs, PictureInput
 from ssd_detect.media.picture_files import check_suffix
+from ssd_detect.media.sources.inputs import FoundInputs, PictureInput
 from ssd_detect.model.locate import locate
 from ssd_detect.stages import StageTimes
 

@@ -9,7 +9,7 @@ from ssd_detect.batch.pixel_writers import DonePicture, PixelWriter
 from ssd_detect.errors import OutputError, SsdDetectError
 from ssd_detect.files import check_target, remove_leftovers
 from ssd_detect.formats.record import DetectionsWriter, PictureRecord
-from ssd_detect.media.inputs import PictureInput
+from ssd_detect.media.sources.inputs import PictureInput
 
 
 @dataclass(frozen=True)

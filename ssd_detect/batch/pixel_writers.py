@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from ssd_detect.detections import Detections
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.crops import crop_detections, crop_name
-from ssd_detect.media.draw import draw_in_place
-from ssd_detect.media.inputs import PictureInput
+from ssd_detect.media.drawing.draw import draw_in_place
 from ssd_detect.media.picture_files import is_writable_suffix, save_picture
 from ssd_detect.media.pictures import Picture
 from ssd_detect.media.privacy import blur_objects, origin_without_previews
+from ssd_detect.media.sources.inputs import PictureInput
 from ssd_detect.stages import StageTimes
 
 

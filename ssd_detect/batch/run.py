@@ -13,9 +13,9 @@ from ssd_detect.batch.summary import RunSummary
 from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
 from ssd_detect.formats.record import PictureRecord
-from ssd_detect.media.inputs import PictureInput
 from ssd_detect.media.pictures import Picture
 from ssd_detect.media.pipeline import read_ahead, write_behind
+from ssd_detect.media.sources.inputs import PictureInput
 from ssd_detect.stages import StageTimes
 
 

@@ -5,9 +5,9 @@ import sys
 
 from ssd_detect.batch.settings import JobSettings
 from ssd_detect.errors import PictureError
-from ssd_detect.media.fetch import fetch_picture
-from ssd_detect.media.inputs import PictureInput
 from ssd_detect.media.pictures import Picture, open_picture
+from ssd_detect.media.sources.fetch import fetch_picture
+from ssd_detect.media.sources.inputs import PictureInput
 
 _BLOCK = 1 << 20
 

@@ -15,7 +15,7 @@ from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings, check_class_names
 from ssd_detect.cli.progress import counted_progress
 from ssd_detect.errors import ExitStatus, SettingError
-from ssd_detect.media.inputs import FoundInputs, find_inputs
+from ssd_detect.media.sources.inputs import FoundInputs, find_inputs
 from ssd_detect.settings import DetectionSettings, FetchSettings
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from ssd_detect.cli.progress import counted_progress
 from ssd_detect.errors import ExitStatus
 
 if TYPE_CHECKING:
-    from ssd_detect.media.video import VideoReader
-    from ssd_detect.media.video_run import VideoSummary
-    from ssd_detect.media.video_writer import VideoWriter
+    from ssd_detect.media.video.reader import VideoReader
+    from ssd_detect.media.video.run import VideoSummary
+    from ssd_detect.media.video.writer import VideoWriter
 
 
 @click.command()
@@ -31,8 +31,8 @@ def video(source: Path, target: Path, no_labels: bool, no_audio: bool, overwrite
     ssd-detect video in.mp4 out.mp4
     ssd-detect video in.mkv out.mp4 --class person --no-audio
     """
-    from ssd_detect.media.video import VideoReader
-    from ssd_detect.media.video_writer import VideoWriter
+    from ssd_detect.media.video.reader import VideoReader
+    from ssd_detect.media.video.writer import VideoWriter
 
     with VideoReader(source) as reader:  # what is wrong with either file is said before TensorFlow's start
         with VideoWriter(target, like=reader.info, audio=not no_audio, overwrite=overwrite) as writer:
@@ -49,8 +49,8 @@ def _annotate(reader: "VideoReader", writer: "VideoWriter", labels: bool, run: R
     from ssd_detect.cli.startup import open_detector, tell_stage_times
 
     with open_detector(run) as detector:
-        from ssd_detect.media.draw import draw_detections
-        from ssd_detect.media.video_run import VideoRun
+        from ssd_detect.media.drawing.draw import draw_detections
+        from ssd_detect.media.video.run import VideoRun
 
         video_run = VideoRun(
             detector,

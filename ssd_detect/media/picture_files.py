@@ -10,9 +10,9 @@ from PIL import Image
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import OutputError
 from ssd_detect.files import explained_writing, whole_file
-from ssd_detect.media.exif import REWRITING_FAILS
-from ssd_detect.media.origin import PictureOrigin
-from ssd_detect.media.quiet import without_warnings
+from ssd_detect.media.decoding.exif import REWRITING_FAILS
+from ssd_detect.media.decoding.origin import PictureOrigin
+from ssd_detect.media.decoding.quiet import without_warnings
 
 QUALITY = 95
 """Of JPEG and lossy WebP, on their scales up to 100, when the original does not tell a better one."""

@@ -15,16 +15,16 @@ from PIL import Image, ImageFile
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import PictureError
-from ssd_detect.media.decoders import open_image
-from ssd_detect.media.deep import decode_deep, is_deep, size_of_tiff
-from ssd_detect.media.exif import read_orientation
-from ssd_detect.media.frames import about_frames
-from ssd_detect.media.kinds import EXPECTED_KINDS, HEAD_BYTES, LONGEST_WEBP_SIDE, claimed_size, kind_of
-from ssd_detect.media.metadata import Metadata, read_metadata
-from ssd_detect.media.origin import PictureOrigin
-from ssd_detect.media.png import check_pixel_checksums
-from ssd_detect.media.quiet import without_warnings
-from ssd_detect.media.rgb import Shown, upright_rgb, upright_rgb_of_array
+from ssd_detect.media.decoding.decoders import open_image
+from ssd_detect.media.decoding.deep import decode_deep, is_deep, size_of_tiff
+from ssd_detect.media.decoding.exif import read_orientation
+from ssd_detect.media.decoding.frames import about_frames
+from ssd_detect.media.decoding.kinds import EXPECTED_KINDS, HEAD_BYTES, LONGEST_WEBP_SIDE, claimed_size, kind_of
+from ssd_detect.media.decoding.metadata import Metadata, read_metadata
+from ssd_detect.media.decoding.origin import PictureOrigin
+from ssd_detect.media.decoding.png import check_pixel_checksums
+from ssd_detect.media.decoding.quiet import without_warnings
+from ssd_detect.media.decoding.rgb import Shown, upright_rgb, upright_rgb_of_array
 from ssd_detect.settings import DEFAULT_MAX_PIXELS
 
 _SPOKEN = {"HEIF": "HEIC", "WEBP": "WebP", "JPEG2000": "JPEG 2000"}

@@ -7,8 +7,8 @@ import numpy as np
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
-from ssd_detect.media.exif import clean_exif
-from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.decoding.exif import clean_exif
+from ssd_detect.media.decoding.origin import PictureOrigin
 from ssd_detect.media.regions import check_picture, covering_pixels
 
 MOST_BLOCKS = 8

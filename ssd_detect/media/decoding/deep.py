@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 from PIL import ImageFile, TiffImagePlugin
 
-from ssd_detect.media.eight_bits import Numbers
-from ssd_detect.media.png import reduced_file
-from ssd_detect.media.tiff import BITS, HEIGHT, PLANES, SAMPLES, WIDTH, first_directory
+from ssd_detect.media.decoding.eight_bits import Numbers
+from ssd_detect.media.decoding.png import reduced_file
+from ssd_detect.media.decoding.tiff import BITS, HEIGHT, PLANES, SAMPLES, WIDTH, first_directory
 
 _SILENT = 0  # of OpenCV's log levels
 _set_log_level = getattr(cv2, "setLogLevel", None) or cv2.utils.logging.setLogLevel  # it moved in OpenCV 4.13

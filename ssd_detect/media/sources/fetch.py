@@ -12,10 +12,10 @@ from urllib.parse import SplitResult, quote, unquote_to_bytes, urljoin
 
 from ssd_detect import __version__
 from ssd_detect.errors import PictureError
-from ssd_detect.media.connection import Clock, GuardedConnection, RefusedError
-from ssd_detect.media.kinds import HEAD_BYTES
-from ssd_detect.media.signatures import is_picture_content
-from ssd_detect.media.urls import shown_url, split_url
+from ssd_detect.media.decoding.kinds import HEAD_BYTES
+from ssd_detect.media.sources.connection import Clock, GuardedConnection, RefusedError
+from ssd_detect.media.sources.signatures import is_picture_content
+from ssd_detect.media.sources.urls import shown_url, split_url
 from ssd_detect.settings import FetchSettings
 
 MAX_REDIRECTS = 5

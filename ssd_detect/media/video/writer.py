@@ -16,10 +16,10 @@ from av.video.stream import VideoStream
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import OutputError, VideoError
 from ssd_detect.files import check_target, whole_file
-from ssd_detect.media.clock import FrameTime
-from ssd_detect.media.colour import ColourConverter
-from ssd_detect.media.sound import SoundTracks, sound_of
-from ssd_detect.media.video import VideoInfo
+from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.media.video.colour import ColourConverter
+from ssd_detect.media.video.reader import VideoInfo
+from ssd_detect.media.video.sound import SoundTracks, sound_of
 
 CONTAINERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska"}
 """Suffix of a file that can be written -> its container format."""

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from ssd_detect.errors import PictureError, SsdDetectError
-from ssd_detect.media.folders import FolderSearch, exists, is_folder, is_glob
-from ssd_detect.media.keys import Place, unique_keys
-from ssd_detect.media.urls import is_url, shown_url, split_url
+from ssd_detect.media.sources.folders import FolderSearch, exists, is_folder, is_glob
+from ssd_detect.media.sources.keys import Place, unique_keys
+from ssd_detect.media.sources.urls import is_url, shown_url, split_url
 
 STDIN = "-"
 
@@ -27,7 +27,7 @@ class PictureInput:
         path: its file.
         url: its address, as given.
         key: place of its results below the output folder, without suffix (append one, as the last name may hold dots);
-            see `media.keys`.
+            see `media.sources.keys`.
     """
 
     name: str

@@ -5,7 +5,7 @@
 
 import re
 
-from ssd_detect.media.kinds import kind_of
+from ssd_detect.media.decoding.kinds import kind_of
 
 # Formats that cannot be read here are in, so that their files are reported and not passed over.
 _SUFFIX = re.compile(

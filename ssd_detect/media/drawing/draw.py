@@ -11,8 +11,8 @@ from PIL import Image
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.detections import Detection, Detections
-from ssd_detect.media.lettering import draw_text
-from ssd_detect.media.palette import Colour, class_colour, text_colour
+from ssd_detect.media.drawing.lettering import draw_text
+from ssd_detect.media.drawing.palette import Colour, class_colour, text_colour
 from ssd_detect.media.regions import PixelBoxes, check_picture
 
 NOTEBOOK_SIDE = 1280  # pixels; a larger picture only makes a notebook heavy

@@ -4,8 +4,8 @@ from typing import IO, NamedTuple
 
 from PIL import ImageFile, JpegImagePlugin, TiffImagePlugin
 
-from ssd_detect.media.exif import ORIENTATION, REWRITING_FAILS, clean_exif, exif_of_tiff, read_orientation
-from ssd_detect.media.origin import PictureOrigin
+from ssd_detect.media.decoding.exif import ORIENTATION, REWRITING_FAILS, clean_exif, exif_of_tiff, read_orientation
+from ssd_detect.media.decoding.origin import PictureOrigin
 
 _LOSSLESS = ("PNG", "GIF", "BMP", "PPM")
 _LOSSY_TIFF = ("jpeg", "tiff_jpeg", "webp")

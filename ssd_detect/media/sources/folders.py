@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ssd_detect.errors import PictureError
-from ssd_detect.media.kinds import HEAD_BYTES
-from ssd_detect.media.signatures import is_picture_content, is_picture_suffix
+from ssd_detect.media.decoding.kinds import HEAD_BYTES
+from ssd_detect.media.sources.signatures import is_picture_content, is_picture_suffix
 
 
 class FolderSearch:

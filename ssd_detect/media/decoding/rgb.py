@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image, ImageCms
 
 from ssd_detect.arrays import Pixels
-from ssd_detect.media.eight_bits import Numbers, scale_for
-from ssd_detect.media.upright import new_upright, parts
+from ssd_detect.media.decoding.eight_bits import Numbers, scale_for
+from ssd_detect.media.decoding.upright import new_upright, parts
 
 ALPHA_BACKGROUND = (255, 255, 255)
 """What shows through transparent pixels."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from ssd_detect.media.right_to_left import drawing_order
+from ssd_detect.media.drawing.right_to_left import drawing_order
 
 Grey: TypeAlias = NDArray[np.uint8]
 """Coverage, (H, W), 0 for paper to 255 for ink."""

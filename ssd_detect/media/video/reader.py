@@ -17,9 +17,9 @@ from av.video.stream import VideoStream
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import VideoError
-from ssd_detect.media.clock import FrameClock, FrameTime
-from ssd_detect.media.colour import ColourConverter, VideoColour, colour_of
-from ssd_detect.media.orientation import orientation_of
+from ssd_detect.media.video.clock import FrameClock, FrameTime
+from ssd_detect.media.video.colour import ColourConverter, VideoColour, colour_of
+from ssd_detect.media.video.orientation import orientation_of
 
 _USUAL_RATE = Fraction(25)  # FFmpeg's own for raw streams that tell none
 _MAX_DAMAGED = 100

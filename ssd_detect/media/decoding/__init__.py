@@ -1,0 +1,1 @@
+"""Inside a picture file: kinds, decoders, colour, depth, EXIF."""

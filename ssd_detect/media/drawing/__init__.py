@@ -1,0 +1,1 @@
+"""Boxes and labels: lines, colours, letters in any script."""

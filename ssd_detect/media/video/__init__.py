@@ -1,0 +1,1 @@
+"""Videos: reading, writing, the loop between; times, colours, turns and sound."""
