@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,13 +15,12 @@ from ssd_detect.batch import flow
 from ssd_detect.batch.flow import PixelBudget, read_batches
 from ssd_detect.batch.journal import (
     JOURNAL_NAME,
-    Finished,
+    Journal,
     file_stamp,
     fingerprint,
     has_journal,
-    open_journal,
+    is_unfinished,
     read_journal,
-    remove_journal,
 )
 from ssd_detect.batch.settings import JobSettings
 from ssd_detect.batch.summary import RunSummary
@@ -124,7 +124,8 @@ class TestJournal:
 
     def write(self, folder: Path) -> str:
         name = fingerprint({"thresholds": 0.5})
-        with open_journal(folder, name, {}) as journal:
+        with closing(Journal(folder, name, ())) as journal:
+            assert not has_journal(folder)  # appears with the first picture
             for record in self.records:
                 journal.append(record, "12-34")
         return name
@@ -157,11 +158,22 @@ class TestJournal:
     def test_going_on_keeps_what_was_there(self, tmp_path: Path) -> None:
         name = self.write(tmp_path)
         finished = read_journal(tmp_path, name)
-        with open_journal(tmp_path, name, finished) as journal:
-            journal.append_finished(Finished(PurePosixPath("c"), "", {}))
+        with closing(Journal(tmp_path, name, finished.values())) as journal:
+            journal.append(PictureRecord("c.jpg", PurePosixPath("c"), detections(CAR)), "")
+            assert is_unfinished(tmp_path)
+            journal.end()
         assert list(read_journal(tmp_path, name)) == [PurePosixPath(k) for k in ("a", "x/b", "c")]
-        remove_journal(tmp_path)
+        assert not is_unfinished(tmp_path)
+        assert [p.name for p in tmp_path.iterdir()] == [JOURNAL_NAME]
+
+    def test_where_nothing_is_done_no_journal_is_left(self, tmp_path: Path) -> None:
+        with closing(Journal(tmp_path, "x", ())) as journal:
+            journal.end()
+        with closing(Journal(None, "x", ())) as journal:
+            journal.append(self.records[0], "")
+            journal.end()
         assert list(tmp_path.iterdir()) == []
+        assert not is_unfinished(tmp_path)
 
     def test_stamp_changes_with_the_file(self, tmp_path: Path) -> None:
         path = tmp_path / "a"

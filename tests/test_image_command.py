@@ -1,7 +1,6 @@
 """`ssd-detect image` with the shipped checkpoint, through the real program."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +77,7 @@ class TestResults:
             str(media / "chelsea.png"), str(media / "coffee.png"),
         ]  # fmt: skip
         assert "saved out/chelsea_detections.png" in result.stderr
-        assert sorted(os.listdir("out")) == ["chelsea_detections.png", "coffee_detections.png"]  # noqa: PTH208
+        assert sorted(p.name for p in Path("out").glob("[!.]*")) == ["chelsea_detections.png", "coffee_detections.png"]
 
     def test_nothing_found_is_a_result_too(self, media: Path) -> None:
         result = image(media / "astronaut.png", "--score-threshold", 1, "--json", "found.jsonl")
@@ -162,7 +161,7 @@ class TestFaults:
             "1 picture done, objects: person 1; 4 failed: gone.jpg, text.jpg, empty.png, half.png; "
         )
         assert len(Path("a.jsonl").read_text().splitlines()) == 1
-        assert sorted(p.name for p in Path().iterdir()) == [
+        assert sorted(p.name for p in Path().glob("[!.]*")) == [
             "a.jsonl", "astronaut_detections.png", "empty.png", "half.png", "text.jpg",
         ]  # fmt: skip
 
@@ -188,7 +187,7 @@ class TestFaults:
         assert result.exit_code == 1
         assert [p.name for p in Path().iterdir()] == ["found.jsonl"]
 
-    @pytest.mark.parametrize("output", ["/proc/a.png", "file/a.png", "a.xyz", "a"])
+    @pytest.mark.parametrize("output", ["/proc/a.png", "file/a.png", "a.xyz"])
     def test_unwritable_output(self, media: Path, output: str) -> None:
         Path("file").touch()
         result = image(media / "astronaut.png", "-o", output)

@@ -56,7 +56,8 @@ def image(*arguments: object, stdin: bytes | None = None) -> Result:
 
 
 def files_below(folder: str | Path) -> list[str]:
-    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file())
+    """All but the journal."""
+    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file() and p.name != JOURNAL_NAME)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -180,6 +181,20 @@ class TestNames:
         assert "is the input itself" in result.stderr
         assert Path("a.png").read_bytes() == before
 
+    def test_a_name_without_suffix_is_a_folder_and_one_with_is_a_file(self, media: Path) -> None:
+        assert image(media / "chelsea.png", "-o", "new", "-q").exit_code == 0
+        assert files_below("new") == ["chelsea_detections.png"]
+        result = image(media / "chelsea.png", media / "coffee.png", "-o", "all.png")
+        assert result.exit_code == 2
+        assert "all.png: names a file, expected a folder for these results" in result.stderr
+        assert image(media / "chelsea.png", "-o", "all.csv", "-f", "csv").exit_code == 2
+
+    def test_options_that_contradict_each_other(self, media: Path) -> None:
+        twice = image(media / "chelsea.png", "-o", "out", "-f", "jsonl", "--json", "out/detections.jsonl")
+        assert twice.exit_code == 2
+        assert "is asked for twice" in twice.stderr
+        assert image(media / "chelsea.png", "--coco-images", "x.json").exit_code == 2
+
     def test_two_formats_never_share_a_file(self, media: Path) -> None:
         shutil.copy(media / "chelsea.png", "classes.png")
         result = image("classes.png", "-o", "out", "-f", "yolo")
@@ -231,6 +246,8 @@ class TestFormats:
         changed = np.abs(read_picture("blurred.png")[face].astype(int) - clean[face]).mean()
         assert changed > 10
         np.testing.assert_array_equal(read_picture("boxed.png")[face], clean[face])
+        image(media / "astronaut.png", "-o", "crops", "-f", "crops", "--blur", "person")
+        assert np.abs(read_picture("crops/astronaut_person_1.png")[face].astype(int) - clean[face]).mean() > 10
         assert image(media / "astronaut.png", "--blur", "prson").exit_code == 2
 
     def test_existing_shared_file_stops_before_any_work(self, photos: Path) -> None:
@@ -259,7 +276,7 @@ class TestFailures:
         (photos / "Aa.jpg").write_bytes(b"")
         result = image("photos", "-o", "out", "--strict", "--batch-size", 1, "-f", "jsonl")
         assert result.exit_code == 1
-        assert files_below("out") in ([JOURNAL_NAME, "detections.jsonl"], [JOURNAL_NAME])
+        assert files_below("out") == ["detections.jsonl"]
         (photos / "Aa.jpg").rename(photos / "C.jpg")
         result = image("photos", "-o", "out2", "--strict", "--batch-size", 1)
         assert result.exit_code == 3
@@ -334,8 +351,30 @@ class TestResuming:
         before = contents(tmp_path / "out")
         result = image("many", "-o", "out", *FORMATS, "--resume")
         assert result.exit_code == 0
-        assert "8 of them in an earlier run" in result.stderr
+        assert "8 pictures done, objects: person 3, cat 3; 8 of them in an earlier run" in result.stderr
         assert contents(tmp_path / "out") == before
+
+    def test_after_the_end_other_options_are_refused_and_more_inputs_taken_in(self, many: Path, media: Path) -> None:
+        assert image("many", "-o", "out", *FORMATS, "-q").exit_code == 0
+        refused = image("many", "-o", "out", *FORMATS, "--resume", "--score-threshold", 0.9)
+        assert refused.exit_code == 1
+        assert "the run to resume had another checkpoint, other thresholds" in refused.stderr
+        shutil.copy(media / "chelsea.png", many / "9.png")
+        result = image("many", "-o", "out", *FORMATS, "--resume")
+        assert result.exit_code == 0, result.output
+        assert "9 pictures done, objects: cat 4, person 3; 8 of them in an earlier run" in result.stderr
+        assert len(Path("out/detections.jsonl").read_text().splitlines()) == 9
+
+    def test_what_failed_is_tried_again(self, media: Path) -> None:
+        Path("few").mkdir()
+        shutil.copy(media / "chelsea.png", "few/a.png")
+        Path("few/b.png").write_text("broken")
+        assert image("few", "-o", "out", "-f", "csv").exit_code == 3
+        shutil.copy(media / "coffee.png", "few/b.png")
+        result = image("few", "-o", "out", "-f", "csv", "--resume")
+        assert result.exit_code == 0, result.output
+        assert "1 of them in an earlier run" in result.stderr
+        assert len(Path("out/detections.csv").read_text().splitlines()) == 3
 
     def test_other_options_are_refused(self, many: Path) -> None:
         process = subprocess.Popen(command(*FORMATS), stdout=subprocess.PIPE, text=True)

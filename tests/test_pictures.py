@@ -888,6 +888,25 @@ class TestWholeFiles:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert f"OutputError: {folder}/a.png: cannot be written: no permission to write in {folder}" in done.stderr
 
+    def test_a_disk_that_takes_only_a_part(self, tmp_path: Path) -> None:
+        """A limit on the size of files, met inside the one write of a small JPEG: no file, one clear error."""
+        code = (
+            "import resource, signal, sys\n"
+            "import numpy as np\n"
+            "from pathlib import Path\n"
+            "from ssd_detect.media.picture_files import save_picture\n"
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            "noise = np.random.RandomState(0).randint(0, 256, (100, 100, 3), np.uint8)\n"
+            "save_picture(Path(sys.argv[1]), noise)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "a.jpg")], capture_output=True, text=True, check=False
+        )
+        assert "OutputError" in done.stderr
+        assert "a.jpg: cannot be written" in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
     def test_the_system_refuses(self) -> None:
         with pytest.raises(OutputError, match=r"/proc/a\.png: cannot be written"):
             save_picture(Path("/proc/a.png"), gradient())

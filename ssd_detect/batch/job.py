@@ -1,7 +1,7 @@
 """A run from its inputs to its summary: what is done already, what can be done, and doing it."""
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,9 +12,8 @@ from ssd_detect.batch.journal import (
     file_stamp,
     fingerprint,
     has_journal,
-    open_journal,
+    is_unfinished,
     read_journal,
-    remove_journal,
 )
 from ssd_detect.batch.run import PictureRun, Started
 from ssd_detect.batch.settings import JobSettings
@@ -95,8 +94,9 @@ class PictureJob:
         """
         if self.summary.failures and self._settings.strict:
             return self.summary
-        if self._settings.resume and not self._resumes and self._is_complete():
-            self.summary.num_done = self.summary.num_resumed = len(self._sources)
+        if self._is_complete():
+            for entry in self._finished.values():
+                self.summary.add_finished(entry)
             return self.summary
         self._refuse_to_forget()
         if self._settings.file is not None:
@@ -112,7 +112,7 @@ class PictureJob:
     def _refuse_to_forget(self) -> None:
         """A new run in the place of an unfinished one would lose what that one knows."""
         settings = self._settings
-        if has_journal(settings.folder) and not self._overwrite and len(self._sources) > 1:
+        if is_unfinished(settings.folder) and not self._overwrite and len(self._sources) > 1:
             raise OutputError(
                 f"{settings.folder}: holds a run that was not finished; "
                 "go on with --resume, or start anew with --overwrite"
@@ -120,12 +120,13 @@ class PictureJob:
 
     def _do(self, sources: list[PictureInput]) -> None:
         with ExitStack() as stack:
+            journal = stack.enter_context(closing(self._journal(sources)))
             run = PictureRun(
                 sources=sources,
                 finished=self._finished,
                 read=lambda source: read_source(source, self._settings),
                 reported=self._reported,
-                journal=self._open_journal(sources, stack),
+                journal=journal,
                 batch_size=self._settings.batch_size,
                 times=self._times,
                 summary=self.summary,
@@ -134,9 +135,8 @@ class PictureJob:
                 strict=self._settings.strict,
                 should_stop=self._hooks.should_stop,
             )
-            complete = run.do(lambda: self._start(stack))
-        if complete:
-            remove_journal(self._settings.folder)
+            if run.do(lambda: self._start(stack)):
+                journal.end()
 
     def _start(self, stack: ExitStack) -> Started:
         detector = stack.enter_context(self._hooks.load(self._times))
@@ -151,10 +151,10 @@ class PictureJob:
         )
         return Started(detector, detector.class_names, outputs)
 
-    def _open_journal(self, sources: list[PictureInput], stack: ExitStack) -> Journal | None:
-        if len(sources) == 1 and not self._finished:
-            return None  # there is nothing to go on with
-        return stack.enter_context(open_journal(self._settings.folder, self._fingerprint(), self._finished))
+    def _journal(self, sources: list[PictureInput]) -> Journal:
+        """Of runs over several pictures; a single one has nothing to go on with."""
+        folder = self._settings.folder if len(sources) > 1 or self._finished else None
+        return Journal(folder, self._fingerprint(), self._finished.values())
 
     def _fingerprint(self) -> str:
         given = self._settings.checkpoint.given
@@ -173,10 +173,10 @@ class PictureJob:
         return same and all(path.is_file() for path in self._plan.targets(source))
 
     def _is_complete(self) -> bool:
-        """Whether a run came to its end before: all files are there, and no journal."""
-        targets = [path for source in self._sources for path in self._plan.targets(source)]
-        targets += self._plan.shared_targets()
-        return bool(targets) and all(path.is_file() for path in targets)
+        """Whether an earlier run has done all there is to do."""
+        shared_are_there = all(path.is_file() for path in self._plan.shared_targets())
+        ended = not is_unfinished(self._settings.folder)
+        return bool(self._sources) and len(self._finished) == len(self._sources) and shared_are_there and ended
 
     def _possible(self) -> Iterable[PictureInput]:
         """The inputs that are done already or can be, in order."""

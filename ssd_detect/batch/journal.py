@@ -1,24 +1,25 @@
 """The journal of a run: what is finished, line by line, so that `--resume` can go on after anything.
 
 A line is written after all files of its picture have their final names, so what stands in the journal is whole; the
-picture at which a run was killed is simply done again. A run that comes to its end removes its journal.
+picture at which a run was killed is simply done again. The journal stays beside the results: `--resume` can then also
+retry what failed, take in new inputs, and see that results are of other settings.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
 from ssd_detect.errors import OutputError
-from ssd_detect.files import explained_writing
+from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.formats.jsonl import record_from_dict, record_to_dict
 from ssd_detect.formats.record import PictureRecord
 
 JOURNAL_NAME = ".ssd-detect-run.jsonl"
 _SCHEMA = "ssd-detect.run/1"
+_END = {"end": True}
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,14 @@ def file_stamp(path: Path | None) -> str:
 
 
 def has_journal(folder: Path) -> bool:
-    """Whether a run in `folder` has not come to its end."""
+    """Whether a run has written into `folder`."""
     return (folder / JOURNAL_NAME).is_file()
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether the run that has written into `folder` was broken off."""
+    lines = list(_whole_lines(folder / JOURNAL_NAME))
+    return bool(lines) and lines[-1] != _END
 
 
 def read_journal(folder: Path, run_fingerprint: str) -> dict[PurePosixPath, Finished]:
@@ -69,6 +76,8 @@ def read_journal(folder: Path, run_fingerprint: str) -> dict[PurePosixPath, Fini
         )
     finished = {}
     for line in lines:
+        if line == _END:
+            continue
         entry = Finished(PurePosixPath(line["key"]), line["stamp"], line["record"])
         finished[entry.key] = entry
     return finished
@@ -78,7 +87,7 @@ def _whole_lines(path: Path) -> Iterator[Any]:
     """The lines of the journal; one that was cut off when the run was killed ends it."""
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     for line in text.splitlines(keepends=True):
         if not line.endswith("\n"):
@@ -94,43 +103,52 @@ def _header(run_fingerprint: str) -> dict[str, str]:
 
 
 class Journal:
-    """Takes down finished pictures."""
+    """Takes down finished pictures; the file appears with the first one, behind what an earlier run has finished.
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    Args:
+        folder: of the results; None keeps no journal.
+        run_fingerprint: of the choices that shape them.
+        finished: what an earlier run has done.
+    """
+
+    def __init__(self, folder: Path | None, run_fingerprint: str, finished: Iterable[Finished]) -> None:
+        self._path = None if folder is None else folder / JOURNAL_NAME
+        self._head = [_header(run_fingerprint), *map(_entry, finished)]
+        self._stream: TextIO | None = None
 
     def append(self, record: PictureRecord, stamp: str) -> None:
-        """Note that all files of this picture are whole."""
-        self.append_finished(Finished(record.key, stamp, record_to_dict(record)))
+        """Note that all files of this picture are whole.
 
-    def append_finished(self, entry: Finished) -> None:
-        """Note what an earlier journal said."""
-        self._write({"key": str(entry.key), "stamp": entry.stamp, "record": entry.values})
+        Raises:
+            OutputError: the system refuses.
+        """
+        self._write(_entry(Finished(record.key, stamp, record_to_dict(record))))
+
+    def end(self) -> None:
+        """Note that every input has been tried."""
+        if self._stream is not None or len(self._head) > 1:  # else nothing was ever done
+            self._write(_END)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        self._stream.write(json.dumps(line, allow_nan=False) + "\n")
-        self._stream.flush()
+        if self._path is None:
+            return
+        with explained_writing(self._path):
+            if self._stream is None:
+                with whole_file(self._path, overwrite=True) as temporary:
+                    temporary.write_text("".join(map(_line, self._head)), encoding="ascii")
+                self._stream = self._path.open("a", encoding="ascii")
+            self._stream.write(_line(line))
+            self._stream.flush()
 
 
-@contextmanager
-def open_journal(folder: Path, run_fingerprint: str, finished: Mapping[PurePosixPath, Finished]) -> Iterator[Journal]:
-    """A journal in `folder` that begins with what is finished; stays until `remove_journal`.
-
-    Raises:
-        OutputError: the system refuses to write.
-    """
-    path = folder / JOURNAL_NAME
-    with explained_writing(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = path.open("w", encoding="utf-8")
-    with stream:
-        journal = Journal(stream)
-        journal._write(_header(run_fingerprint))
-        for entry in finished.values():
-            journal.append_finished(entry)
-        yield journal
+def _entry(finished: Finished) -> dict[str, Any]:
+    return {"key": str(finished.key), "stamp": finished.stamp, "record": finished.values}
 
 
-def remove_journal(folder: Path) -> None:
-    """The run has come to its end."""
-    (folder / JOURNAL_NAME).unlink(missing_ok=True)
+def _line(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, allow_nan=False) + "\n"

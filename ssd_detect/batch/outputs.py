@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssd_detect.batch.pixel_writers import DonePicture, PixelWriter
-from ssd_detect.errors import OutputError, SsdDetectError
+from ssd_detect.errors import OutputError, SettingError, SsdDetectError
 from ssd_detect.files import check_target, remove_leftovers
 from ssd_detect.formats.record import DetectionsWriter, PictureRecord
 from ssd_detect.media.sources.inputs import PictureInput
@@ -38,8 +38,16 @@ class Outputs:
         return [path for writer in self.text_writers for path in writer.shared_targets()]
 
     def check_shared(self) -> None:
-        """Find out before the work begins whether the shared files may be written; raises OutputError."""
-        for path in self.shared_targets():
+        """Find out before the work begins whether the shared files may be written.
+
+        Raises:
+            OutputError: one may not.
+            SettingError: two are the same.
+        """
+        shared = self.shared_targets()
+        for i, path in enumerate(shared):
+            if _folded(path.absolute()) in {_folded(other.absolute()) for other in shared[:i]}:
+                raise SettingError(f"{path}: is asked for twice, by --json and by a format; leave one of them out")
             check_target(path, overwrite=self.overwrite)
 
     def possible(

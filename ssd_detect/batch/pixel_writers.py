@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.crops import crop_detections, crop_name
@@ -31,6 +32,10 @@ class DonePicture:
     picture: Picture
     found: Detections
     record: PictureRecord
+
+    def blurred(self, classes: tuple[str, ...]) -> Pixels:
+        """The pixels with the objects of these classes made unrecognisable; a new array."""
+        return blur_objects(self.picture.pixels, self.found.filter(classes=classes))
 
 
 class PixelWriter(Protocol):
@@ -79,8 +84,7 @@ class AnnotatedWriter:
         with self.times.measure("draw"):
             pixels, origin = done.picture.pixels, done.picture.origin
             if self.blur:
-                pixels = blur_objects(pixels, done.found.filter(classes=self.blur))
-                origin = origin_without_previews(origin)
+                pixels, origin = done.blurred(self.blur), origin_without_previews(origin)
             draw_in_place(pixels, done.record.detections, labels=self.labels)
         with self.times.measure("write"):
             save_picture(self.target(done.source), pixels, origin, overwrite=self.overwrite)
@@ -88,9 +92,14 @@ class AnnotatedWriter:
 
 @dataclass(frozen=True)
 class CropsWriter:
-    """Each object cut out of the clean picture, below the folder, named by picture, class and number."""
+    """Each object cut out of the picture without boxes, below the folder, named by picture, class and number.
+
+    Args:
+        folder, blur, overwrite, times: as for `AnnotatedWriter`.
+    """
 
     folder: Path
+    blur: tuple[str, ...]
     overwrite: bool
     times: StageTimes
 
@@ -102,7 +111,8 @@ class CropsWriter:
         """Cut and save."""
         key = done.source.key
         with self.times.measure("write"):
-            for crop in crop_detections(done.picture.pixels, done.record.detections):
+            pixels = done.blurred(self.blur) if self.blur else done.picture.pixels
+            for crop in crop_detections(pixels, done.record.detections):
                 target = self.folder / key.with_name(crop_name(key.name, crop))
                 save_picture(target, crop.pixels, overwrite=self.overwrite)
 

@@ -51,7 +51,7 @@ class PictureRun:
     finished: Mapping[PurePosixPath, Finished]
     read: Callable[[PictureInput], tuple[Picture, str | None]]
     reported: Callable[[Detections], Detections]
-    journal: Journal | None
+    journal: Journal
     batch_size: int
     times: StageTimes
     summary: RunSummary
@@ -127,8 +127,7 @@ class PictureRun:
         except OutputError as error:
             self._fail(source, error)
             return
-        if self.journal is not None:
-            self.journal.append(record, file_stamp(source.path))
+        self.journal.append(record, file_stamp(source.path))
         self._tell(source, record, started)
 
     def _tell(self, source: PictureInput, record: PictureRecord, started: Started, *, resumed: bool = False) -> None:

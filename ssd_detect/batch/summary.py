@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ssd_detect.batch.journal import Finished
 from ssd_detect.errors import ExitStatus, SsdDetectError
 from ssd_detect.formats.record import PictureRecord
 
@@ -32,6 +33,12 @@ class RunSummary:
         self.num_done += 1
         self.num_resumed += resumed
         self.objects.update(found.class_name for found in record.detections)
+
+    def add_finished(self, entry: Finished) -> None:
+        """Count a picture that an earlier run has done and nobody has to look at again."""
+        self.num_done += 1
+        self.num_resumed += 1
+        self.objects.update(found["class"] for found in entry.values["detections"])
 
     def status(self) -> ExitStatus:
         """Done, failed, or some of both."""

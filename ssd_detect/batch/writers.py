@@ -52,6 +52,6 @@ def _outputs(
 
 def _pixel_writers(settings: JobSettings, overwrite: bool, times: StageTimes) -> Iterator[PixelWriter]:
     if "crops" in settings.formats:
-        yield CropsWriter(settings.folder, overwrite, times)
+        yield CropsWriter(settings.folder, settings.blur, overwrite, times)
     if "image" in settings.formats:  # last, since it draws into the picture
         yield AnnotatedWriter(settings.folder, settings.file, settings.labels, settings.blur, overwrite, times)

@@ -50,7 +50,9 @@ FORMATS = ("image", "crops", *WRITERS)
     help="Make objects of this class unrecognisable in the saved picture; may be given several times.",
 )
 @click.option("--recursive", is_flag=True, help="Look into folders of folders too.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was killed or interrupted; same options again.")
+@click.option(
+    "--resume", is_flag=True, help="Go on with an earlier run: what is left, what failed, what is new; same options."
+)
 @click.option("--strict", is_flag=True, help="Stop at the first failure.")
 @click.option(
     "--max-pixels",

@@ -16,6 +16,7 @@ from ssd_detect.cli.options import RunSettings, check_class_names
 from ssd_detect.cli.progress import counted_progress
 from ssd_detect.errors import ExitStatus, SettingError
 from ssd_detect.media.sources.inputs import FoundInputs, find_inputs
+from ssd_detect.media.sources.urls import is_url
 from ssd_detect.settings import DetectionSettings, FetchSettings
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ssd_detect.formats.jsonl import JsonLinesStream
     from ssd_detect.formats.record import PictureRecord
     from ssd_detect.stages import StageTimes
+
+_FILE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".csv", ".json", ".jsonl", ".xml", ".txt")
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,11 @@ class ImageSettings:
 def run_images(arguments: Sequence[str], chosen: ImageSettings, run: RunSettings) -> ExitStatus:
     """Find the inputs, do them, say what came of it."""
     check_class_names(run.checkpoint, chosen.blur)
+    if chosen.coco_images is not None and "coco" not in chosen.formats:
+        raise SettingError("--coco-images is for the coco format; add -f coco")
     start = time.monotonic()
     found = find_inputs(arguments, recursive=chosen.recursive)
-    settings = _job_settings(arguments, found, chosen, run)
+    settings = _job_settings(arguments, chosen, run)
     with stop_on_interrupt(run.talk) as stopping:
         summary = _run(found, settings, chosen, run, stopping)
         if len(found.inputs) + len(found.errors) > 1 or found.num_skipped:
@@ -83,8 +88,8 @@ def _run(
     return summary
 
 
-def _job_settings(arguments: Sequence[str], found: FoundInputs, chosen: ImageSettings, run: RunSettings) -> JobSettings:
-    folder, file = _place(arguments, found, chosen)
+def _job_settings(arguments: Sequence[str], chosen: ImageSettings, run: RunSettings) -> JobSettings:
+    folder, file = _place(arguments, chosen)
     on_disk = chosen.json_target not in (None, "-")
     return JobSettings(
         checkpoint=run.checkpoint,
@@ -106,18 +111,24 @@ def _job_settings(arguments: Sequence[str], found: FoundInputs, chosen: ImageSet
     )
 
 
-def _place(arguments: Sequence[str], found: FoundInputs, chosen: ImageSettings) -> tuple[Path, Path | None]:
+def _place(arguments: Sequence[str], chosen: ImageSettings) -> tuple[Path, Path | None]:
     """The folder of all results and, where one picture was named and one file asked for, that file."""
     if chosen.output is None:
         return Path(), None
     output = Path(chosen.output)
-    one_picture = len(arguments) == 1 and not Path(arguments[0]).is_dir() and len(found.inputs) <= 1
-    names_folder = chosen.output.endswith(("/", os.sep)) or output.is_dir()
-    if one_picture and not names_folder and chosen.formats == ("image",):
+    names_folder = chosen.output.endswith(("/", os.sep)) or output.is_dir() or not output.suffix
+    if _names_one_picture(arguments) and not names_folder and chosen.formats == ("image",):
         return output.parent, output
-    if output.is_file():
-        raise SettingError(f"{output}: is a file, expected a folder for these results")
+    if output.is_file() or (output.suffix.lower() in _FILE_SUFFIXES and not names_folder):
+        raise SettingError(f"{output}: names a file, expected a folder for these results (with / at its end)")
     return output, None
+
+
+def _names_one_picture(arguments: Sequence[str]) -> bool:
+    """Whether a single picture is named, and not a folder, a list or a glob, which may bring any number."""
+    (first, *rest) = arguments
+    plain = Path(first).is_file() or (not set("*?[@") & set(first) and not Path(first).is_dir())
+    return not rest and (first == "-" or is_url(first) or plain)
 
 
 class _Telling:

@@ -37,13 +37,15 @@ def save_picture(path: Path, pixels: Pixels, origin: PictureOrigin | None = None
     check_suffix(path)
     kind = Image.registered_extensions()[path.suffix.lower()]
     _check_sides(path, pixels, kind)
-    with whole_file(path, overwrite=overwrite) as temporary, without_warnings():
-        options = {**_coding(kind, origin), **_metadata(kind, origin)}
-        try:
-            with explained_writing(path):
-                Image.fromarray(pixels).save(temporary, kind, **options)
-        except (ValueError, TypeError, RuntimeError, struct.error) as error:  # a format's own limits
-            raise OutputError(f"{path}: cannot save the picture in this format: {error}") from error
+    # Into memory first: given a file, Pillow's JPEG encoder does not notice that a full disk took only a part.
+    encoded = io.BytesIO()
+    try:
+        with without_warnings():
+            Image.fromarray(pixels).save(encoded, kind, **_coding(kind, origin), **_metadata(kind, origin))
+    except (OSError, ValueError, TypeError, RuntimeError, struct.error) as error:  # a format's own limits
+        raise OutputError(f"{path}: cannot save the picture in this format: {error}") from error
+    with whole_file(path, overwrite=overwrite) as temporary, explained_writing(path):
+        temporary.write_bytes(encoded.getbuffer())
 
 
 def is_writable_suffix(suffix: str) -> bool:
