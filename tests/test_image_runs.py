@@ -410,6 +410,7 @@ class TestResuming:
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "Stopping; finishing what is in hand" in stderr
+        assert stderr.endswith("Stopped before the end; the same command with --resume goes on.\n")
         lines = Path("out/detections.jsonl").read_text().splitlines()
         assert 1 <= len(lines) < 8
         assert [json.loads(line)["file"] for line in lines] == [f"many/{i}.png" for i in range(len(lines))]

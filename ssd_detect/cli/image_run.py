@@ -60,6 +60,8 @@ def run_images(arguments: Sequence[str], chosen: ImageSettings, run: RunSettings
         summary = _run(found, settings, chosen, run, stopping)
         if len(found.inputs) + len(found.errors) > 1 or found.num_skipped:
             run.talk.note(summary.line(time.monotonic() - start))
+            if stopping():
+                run.talk.note("Stopped before the end; the same command with --resume goes on.")
         return ExitStatus.INTERRUPTED if stopping() else summary.status()
 
 
