@@ -20,6 +20,8 @@ def check_target(target: Path, source: Path | None = None, *, overwrite: bool) -
         raise OutputError(f"{target}: is a folder, expected the name of a file to write")
     if source is not None and target.exists() and source.exists() and target.samefile(source):
         raise OutputError(f"{target}: is the input itself; name another output")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{target}: is a device or pipe, expected the name of a file to write")
     if target.exists() and not overwrite:
         raise OutputError(f"{target}: exists already; name another output or use --overwrite")
     place = next((p for p in target.absolute().parents if p.exists()), None)

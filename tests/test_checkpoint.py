@@ -183,6 +183,14 @@ class TestFaults:
         with pytest.raises(CheckpointError, match="damaged or no checkpoint"):
             load(path)
 
+    def test_cut_off_data(self, prefix: Path, tmp_path: Path) -> None:
+        """A download that broke off."""
+        shutil.copy(f"{prefix}.index", tmp_path / "m.ckpt.index")
+        with Path(f"{prefix}.data-00000-of-00001").open("rb") as file:
+            (tmp_path / "m.ckpt.data-00000-of-00001").write_bytes(file.read(1_000_000))
+        with pytest.raises(CheckpointError, match="damaged or no checkpoint"):
+            load(tmp_path / "m.ckpt")
+
     def test_damaged_zip(self, prefix: Path, tmp_path: Path) -> None:
         archive = tmp_path / "m.zip"
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:

@@ -195,6 +195,18 @@ class TestNames:
         assert "is asked for twice" in twice.stderr
         assert image(media / "chelsea.png", "--coco-images", "x.json").exit_code == 2
 
+    @pytest.mark.parametrize("target", ["a.png", "link.png", "pipe"])
+    def test_json_never_replaces_an_input_or_a_pipe(self, media: Path, target: str) -> None:
+        shutil.copy(media / "chelsea.png", "a.png")
+        Path("link.png").symlink_to("a.png")
+        os.mkfifo("pipe")
+        before = Path("a.png").read_bytes()
+        result = image("a.png", "--json", target, "--overwrite")
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"Error: {target}: is ")
+        assert Path("a.png").read_bytes() == before
+        assert Path("pipe").is_fifo()
+
     def test_two_formats_never_share_a_file(self, media: Path) -> None:
         shutil.copy(media / "chelsea.png", "classes.png")
         result = image("classes.png", "-o", "out", "-f", "yolo")

@@ -22,6 +22,7 @@ from ssd_detect.batch.summary import RunSummary
 from ssd_detect.batch.writers import planned_outputs, real_outputs
 from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
+from ssd_detect.files import check_target
 from ssd_detect.formats.coco_images import check_coco_images
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.record import PictureRecord
@@ -102,6 +103,7 @@ class PictureJob:
         if self._settings.file is not None:
             check_suffix(self._settings.file)
         self._plan.check_shared()
+        self._protect_inputs()
         possible = list(self._possible())
         if self._settings.coco_images is not None and "coco" in self._settings.formats:
             check_coco_images(self._settings.coco_images, [source.name for source in possible])
@@ -117,6 +119,14 @@ class PictureJob:
                 f"{settings.folder}: holds a run that was not finished; "
                 "go on with --resume, or start anew with --overwrite"
             )
+
+    def _protect_inputs(self) -> None:
+        """No file that all pictures share may be one of them, or the checkpoint."""
+        kept = [source.path for source in self._sources if source.path is not None]
+        kept += locate(self._settings.checkpoint.given).files
+        for target in self._plan.shared_targets():
+            for path in kept if target.exists() else ():
+                check_target(target, path, overwrite=True)
 
     def _do(self, sources: list[PictureInput]) -> None:
         with ExitStack() as stack:

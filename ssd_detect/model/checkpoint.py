@@ -73,7 +73,7 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
                 variable: _read(found.path, tensors, f"{root}/{variable}", shape)
                 for variable, shape in _checked_shapes(found.path, tensors.shapes, root, size, num_classes).items()
             }
-    except (tf.errors.OpError, safetensors.SafetensorError, UnicodeDecodeError) as error:
+    except (tf.errors.OpError, IndexError, safetensors.SafetensorError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise CheckpointError(
             f"{found.path}: damaged or no checkpoint at all ({reason}); copy or download it again"
