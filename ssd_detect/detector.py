@@ -17,7 +17,7 @@ from ssd_detect.boxes.geometry import scale_unit_xyxy
 from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import BestGuess, Detections
-from ssd_detect.errors import PictureError
+from ssd_detect.errors import PictureError, SettingError
 from ssd_detect.media.drawing.draw import annotated_png
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
@@ -143,12 +143,15 @@ def wanted_classes(settings: DetectionSettings, class_names: Sequence[str]) -> F
 
     Raises:
         UnknownClassError: a name of no class.
+        SettingError: none is left.
     """
     wanted = np.ones(len(class_names), np.bool_)
     if settings.classes:
         wanted[:] = False
         wanted[list(find_class_ids(settings.classes, class_names))] = True
     wanted[[0, *find_class_ids(settings.exclude_classes, class_names)]] = False
+    if not wanted.any():
+        raise SettingError("no class is left to look for: every wanted class is excluded too")
     return wanted
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 
 def silence_tensorflow() -> None:
@@ -20,18 +21,32 @@ def hide_gpus() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 
+def open_standard_streams() -> None:
+    """Give each standard stream that the caller has closed to the null device.
+
+    Else the next file that is opened takes its number, and what native code writes to the error stream ends in it.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person watches; a closed stream is None."""
+    return stream is not None and stream.isatty()
+
+
 @contextmanager
 def held_back_stderr() -> Iterator[None]:
     """Hold back what native code writes to the error stream; show it only if the block fails.
 
     TensorFlow 2.21 greets with ten lines during its import whatever its log level says, past `sys.stderr`.
     """
-    try:
-        saved = os.dup(2)
-    except OSError:  # closed by the caller: nothing can be written to it anyway
-        yield
-        return
-    sys.stderr.flush()
+    if sys.stderr is not None:  # None when the caller closed it
+        sys.stderr.flush()
+    saved = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:

@@ -126,6 +126,7 @@ class TestStatus:
             (UnknownClassError("x"), 2),
             (click.UsageError("x"), 2),
             (click.FileError("x"), 1),
+            (ImportError("No module named 'cv2'"), 1),
             (OSError(28, "No space left on device"), 1),
             (CheckpointError("x"), 4),
             (KeyboardInterrupt(), 130),

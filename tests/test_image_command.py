@@ -216,6 +216,20 @@ class TestFaults:
         assert result.exit_code == 2
         assert "did you mean person?" in result.stderr
 
+    def test_no_class_is_left(self, media: Path) -> None:
+        result = image(media / "astronaut.png", "--class", "person", "--exclude-class", "person")
+        assert result.exit_code == 2
+        assert "no class is left to look for" in result.stderr
+
+    @pytest.mark.slow
+    def test_closed_streams_are_not_mixed_up_with_the_results(self, media: Path) -> None:
+        """With the error stream closed, TensorFlow's log must not land in the next file that is opened."""
+        code = 'exec "$0" -m ssd_detect image "$1" --json r.jsonl -v >&- 2>&-'
+        done = subprocess.run(["sh", "-c", code, sys.executable, str(media / "chelsea.png")], check=False)
+        assert done.returncode == 0
+        (line,) = Path("r.jsonl").read_text().splitlines()
+        assert json.loads(line)["detections"][0]["class"] == "cat"
+
     def test_a_failing_write_is_told(self, media: Path) -> None:
         save_picture(Path("wide.png"), np.zeros((1, 17000, 3), np.uint8))
         result = image("wide.png", media / "chelsea.png", "-o", "out", "--json", "-")

@@ -7,6 +7,7 @@ import click
 from ssd_detect.doctor.checks import Check
 from ssd_detect.doctor.judge import judge
 from ssd_detect.doctor.probes import gather
+from ssd_detect.environment import is_terminal
 from ssd_detect.errors import ExitStatus
 from ssd_detect.settings import Device
 
@@ -48,6 +49,6 @@ def _show(check: Check) -> None:
 
 def _tell_step(step: str) -> None:
     """Say on a terminal what is being looked at, each in place of the one before; nothing to wipe it out."""
-    if sys.stderr.isatty():
+    if is_terminal(sys.stderr):
         line = f"Checking {step} …" if step else ""
         click.echo(f"\r{line:40}" + ("" if step else "\r"), nl=False, err=True)

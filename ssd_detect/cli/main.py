@@ -11,6 +11,7 @@ from ssd_detect import __version__
 from ssd_detect.cli.doctor import doctor
 from ssd_detect.cli.image import image
 from ssd_detect.cli.video import video
+from ssd_detect.environment import open_standard_streams
 from ssd_detect.errors import ExitStatus, SsdDetectError
 
 
@@ -49,6 +50,9 @@ def _status(run: Callable[[], Any]) -> int:
     except click.ClickException as error:
         error.show()
         return ExitStatus.FAILED
+    except ImportError as error:
+        click.echo(f"Error: a package cannot be loaded ({error}); type ssd-detect doctor to find out why", err=True)
+        return ExitStatus.FAILED
     except OSError as error:  # of the system, outside what we explain better: a full disk, a device gone
         click.echo(f"Error: {error}", err=True)
         return ExitStatus.FAILED
@@ -69,4 +73,5 @@ for _verb in (image, video, doctor):
 
 def main() -> None:
     """The console script."""
+    open_standard_streams()
     program()

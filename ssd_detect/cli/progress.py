@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from ssd_detect.cli.talk import Talk
+from ssd_detect.environment import is_terminal
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def counted_progress(total: int | None, noun: str, talk: Talk) -> Iterator[Calla
         noun: what the items are, such as "frames".
         talk: no bar under --quiet.
     """
-    if talk.quiet or not sys.stderr.isatty():
+    if talk.quiet or not is_terminal(sys.stderr):
         yield lambda: None
         return
     from rich.console import Console
@@ -28,7 +29,7 @@ def counted_progress(total: int | None, noun: str, talk: Talk) -> Iterator[Calla
         TextColumn("{task.fields[told]}"),
         console=Console(stderr=True),
         transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # results then appear above the bar; into a pipe they go as they are
+        redirect_stdout=is_terminal(sys.stdout),  # results then appear above the bar; into a pipe they go as they are
     ) as progress:
         number = progress.add_task("", total=total, told="")
         bar = progress.tasks[0]
