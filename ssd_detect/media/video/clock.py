@@ -50,8 +50,7 @@ class FrameClock:
 
     def time_of(self, frame: av.VideoFrame) -> FrameTime:
         """The time of the next frame."""
-        duration = getattr(frame, "duration", 0) or self._usual  # PyAV 14.0 does not tell it
-        self._last = FrameTime(self._growing(self._told(frame)), duration, self._time_base)
+        self._last = FrameTime(self._growing(self._told(frame)), frame.duration or self._usual, self._time_base)
         return self._last
 
     def _told(self, frame: av.VideoFrame) -> int | None:

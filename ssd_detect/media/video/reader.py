@@ -2,23 +2,24 @@
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import av
 from av.container import InputContainer
 from av.packet import Packet
+from av.stream import Disposition
 from av.video.stream import VideoStream
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import VideoError
-from ssd_detect.media.video.clock import FrameClock, FrameTime
-from ssd_detect.media.video.colour import ColourConverter, VideoColour, colour_of
+from ssd_detect.media.video.clock import FrameClock
+from ssd_detect.media.video.colour import ColourConverter, colour_of
+from ssd_detect.media.video.frames import Frame, VideoInfo
 from ssd_detect.media.video.orientation import orientation_of
 
 _USUAL_RATE = Fraction(25)  # FFmpeg's own for raw streams that tell none
@@ -26,40 +27,7 @@ _MAX_DAMAGED = 100
 _TOLERATED_GAP = 0.5  # seconds by which files that are whole may end before the length that they claim
 _TEXT = "tty"  # FFmpeg films the words of any .txt
 _PICTURE = "image2"  # and names that end in _pipe, such as png_pipe
-_ATTACHED_PICTURE = 0x400  # FFmpeg's AV_DISPOSITION_ATTACHED_PIC: the cover of a song
-
-
-class Frame(NamedTuple):
-    """A picture of a video: RGB uint8 (H, W, 3), upright, and its time."""
-
-    pixels: Pixels
-    time: FrameTime
-
-
-@dataclass(frozen=True)
-class VideoInfo:
-    """What is known of a video before it is read.
-
-    Args:
-        path: its file.
-        width, height: pixels of an upright frame.
-        rate: frames a second on average.
-        time_base: seconds a tick.
-        frame_count: frames as the file claims, or as its length and rate suggest; None when neither is told.
-        has_audio: whether there is a sound track.
-        pixel_aspect: width of a pixel over its height, as shown; None when not told.
-        colour: what the numbers mean.
-    """
-
-    path: Path
-    width: int
-    height: int
-    rate: Fraction
-    time_base: Fraction
-    frame_count: int | None
-    has_audio: bool
-    pixel_aspect: Fraction | None
-    colour: VideoColour
+_ATTACHED_PICTURE = Disposition.attached_pic  # the cover of a song
 
 
 class VideoReader:
@@ -126,13 +94,13 @@ class VideoReader:
         stream, turned = self._stream, self._orientation.swaps_sides
         aspect = stream.sample_aspect_ratio or None
         return VideoInfo(
-            path=self._path,
+            name=str(self._path),
             width=first.height if turned else first.width,
             height=first.width if turned else first.height,
             rate=self._rate,
             time_base=self._time_base,
             frame_count=stream.frames or round(self._claimed_seconds() * self._rate) or None,
-            has_audio=bool(self._container.streams.audio),
+            companions=self._path,
             pixel_aspect=1 / aspect if aspect and turned else aspect,
             colour=colour_of(first, stream.codec_context),
         )
@@ -201,7 +169,7 @@ def _open_container(path: Path) -> InputContainer:
 
 def _video_stream(container: InputContainer, path: Path) -> VideoStream:
     for stream in container.streams.video:
-        if int(getattr(stream, "disposition", 0)) & _ATTACHED_PICTURE:
+        if stream.disposition & _ATTACHED_PICTURE:
             continue
         if getattr(stream, "codec_context", None) is None:
             raise VideoError(f"{path}: PyAV has no decoder for its video track; convert it to H.264 with ffmpeg first")

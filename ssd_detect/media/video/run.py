@@ -9,7 +9,7 @@ from ssd_detect.arrays import Pixels
 from ssd_detect.detections import BestGuess, Detections
 from ssd_detect.media.pipeline import batches, read_ahead, write_behind
 from ssd_detect.media.video.clock import FrameTime
-from ssd_detect.media.video.reader import Frame
+from ssd_detect.media.video.frames import Frame
 from ssd_detect.stages import StageTimes
 
 

@@ -80,7 +80,7 @@ class SoundTracks:
 
     def _read(self, source: InputContainer) -> "Generator[Packet[Any], None, None]":
         try:
-            yield from source.demux(*source.streams.audio)
+            yield from source.demux(*source.streams.audio) if source.streams.audio else ()
         except av.FFmpegError as error:
             raise VideoError(f"{self._path}: its sound is damaged ({error.strerror}); use --no-audio") from error
 

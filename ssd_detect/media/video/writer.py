@@ -18,7 +18,7 @@ from ssd_detect.errors import OutputError, VideoError
 from ssd_detect.files import check_target, whole_file
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.colour import ColourConverter
-from ssd_detect.media.video.reader import VideoInfo
+from ssd_detect.media.video.frames import VideoInfo
 from ssd_detect.media.video.sound import SoundTracks, sound_of
 
 CONTAINERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska"}
@@ -42,7 +42,7 @@ class VideoWriter:
     Args:
         path: .mp4, .m4v, .mov (both with the index in front, so that it plays while loading) or .mkv.
         like: what the video is made from.
-        audio: take over the sound of `like.path`.
+        audio: take over the sound of `like.companions`.
         overwrite: replace an existing file.
 
     Raises:
@@ -55,7 +55,7 @@ class VideoWriter:
         self, path: str | PathLike[str], *, like: VideoInfo, audio: bool = True, overwrite: bool = False
     ) -> None:
         self._path, self._like = Path(path), like
-        self._audio, self._overwrite = audio and like.has_audio, overwrite
+        self._audio, self._overwrite = audio, overwrite
         self._converter = ColourConverter(like.colour.as_yuv())
         self._has_frames = False
         self._durations: dict[int, int] = {}  # of the frames inside the encoder, by time stamp
@@ -63,14 +63,14 @@ class VideoWriter:
 
     def __enter__(self) -> "VideoWriter":
         _check_suffix(self._path)
-        check_target(self._path, self._like.path, overwrite=self._overwrite)
+        check_target(self._path, self._like.companions, overwrite=self._overwrite)
         with ExitStack() as stack:
             temporary = stack.enter_context(whole_file(self._path, overwrite=self._overwrite))
             stack.enter_context(self._explained())
             self._container = stack.enter_context(_open_output(temporary, self._path))
             self._stream = _add_video(self._container, self._like)
-            if self._audio:
-                self._sound = stack.enter_context(sound_of(self._like.path, self._container))
+            if self._audio and self._like.companions is not None:
+                self._sound = stack.enter_context(sound_of(self._like.companions, self._container))
             self._container.start_encoding()  # finds out what is missing before any work is done
             self._opened = stack.pop_all()
         return self
