@@ -1,11 +1,11 @@
 """JSON files: `<folder>/<key>.json`, one a picture, the object of a JSON line in readable form."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 from ssd_detect.formats.coco import COCO_FILE_NAME
 from ssd_detect.formats.file_reading import explained_reading, own_files
+from ssd_detect.formats.json_text import json_file
 from ssd_detect.formats.jsonl import from_json, to_json
 from ssd_detect.formats.reading import ReadRecord, ReadSettings
 from ssd_detect.formats.record import PictureRecord
@@ -19,8 +19,7 @@ class JsonFilesWriter(OwnFileWriter):
 
     def content(self, record: PictureRecord) -> bytes:
         """The object, indented by two blanks."""
-        value = to_json(record, self.settings.provenance)
-        return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("ascii")
+        return json_file(to_json(record, self.settings.provenance))
 
 
 def read_json_files(settings: ReadSettings) -> Iterator[ReadRecord]:

@@ -39,6 +39,17 @@ def member(value: Any, name: str) -> Any:
     return value[name]
 
 
+def check_schema(value: Any, expected: str) -> None:
+    """Check that the object says it is of the schema of this name.
+
+    Raises:
+        ValueError: no object, or of another or no schema.
+    """
+    found = member(value, "schema")
+    if found != expected:
+        raise ValueError(f"its schema is {found!r}, expected {expected!r}")
+
+
 def items(value: Any, name: str) -> list[Any]:
     """The list `value[name]`.
 
@@ -86,6 +97,18 @@ def whole(value: Any, name: str) -> int:
     found = member(value, name)
     if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= LARGEST:
         raise ValueError(f"{name!r} is {_shown(found)}, expected a whole number from 0")
+    return found
+
+
+def flag(value: Any, name: str) -> bool:
+    """The truth value `value[name]`.
+
+    Raises:
+        ValueError: missing, or neither true nor false.
+    """
+    found = member(value, name)
+    if not isinstance(found, bool):
+        raise ValueError(f"{name!r} is {_shown(found)}, expected true or false")
     return found
 
 

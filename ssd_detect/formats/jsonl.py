@@ -4,17 +4,17 @@ Scores have at most 6 decimals, coordinates at most 3. Text is written in ASCII,
 and any terminal, can be written; a file name that is no UTF-8 has its odd bytes as the escapes `\\udc80` to `\\udcff`.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
 from ssd_detect.formats.file_reading import explained_reading
-from ssd_detect.formats.json_values import file_name, four_numbers, items, member, number, parse_json, text, whole
+from ssd_detect.formats.json_detections import detections_from, detections_to_dict
+from ssd_detect.formats.json_text import json_line
+from ssd_detect.formats.json_values import check_schema, file_name, parse_json, text
 from ssd_detect.formats.provenance import Provenance
-from ssd_detect.formats.reading import ReadRecord, ReadSettings, detections_of
+from ssd_detect.formats.reading import ReadRecord, ReadSettings
 from ssd_detect.formats.record import OutputSettings, PictureRecord
-from ssd_detect.formats.rounding import Row, rounded_rows
 from ssd_detect.formats.writer import SharedFileWriter
 
 SCHEMA = "ssd-detect.detections/1"
@@ -23,17 +23,8 @@ _FILE_NAME = "detections.jsonl"
 
 def record_to_dict(record: PictureRecord) -> dict[str, Any]:
     """Plain values: file, sha256 where known, width, height, detections."""
-    width, height = record.detections.size
-    return {
-        "file": record.file,
-        **({} if record.sha256 is None else {"sha256": record.sha256}),
-        "width": width,
-        "height": height,
-        "detections": [
-            {"class": row.class_name, "class_id": row.class_id, "score": row.score, "box": list(row.box)}
-            for row in rounded_rows(record.detections)
-        ],
-    }
+    checksum = {} if record.sha256 is None else {"sha256": record.sha256}
+    return {"file": record.file, **checksum, **detections_to_dict(record.detections)}
 
 
 def record_from_dict(value: Any, class_names: Sequence[str], key: PurePosixPath) -> PictureRecord:
@@ -59,23 +50,13 @@ def from_json(content: str, class_names: Sequence[str]) -> ReadRecord:
         ValueError: not JSON, of another schema, or as `record_from_dict`.
     """
     value = parse_json(content)
-    if member(value, "schema") != SCHEMA:
-        raise ValueError(f"its schema is {value['schema']!r}, expected {SCHEMA!r}")
+    check_schema(value, SCHEMA)
     return _record(value, class_names)
 
 
 def _record(value: Any, class_names: Sequence[str]) -> ReadRecord:
-    file, size = file_name(value, "file"), (whole(value, "width"), whole(value, "height"))
-    rows = [
-        Row(text(entry, "class"), whole(entry, "class_id"), number(entry, "score"), four_numbers(entry, "box"))
-        for entry in items(value, "detections")
-    ]
-    sha256 = text(value, "sha256") if "sha256" in value else None
-    return ReadRecord(file, detections_of(rows, size, class_names), sha256=sha256)
-
-
-def _line(record: PictureRecord, provenance: Provenance) -> str:
-    return json.dumps(to_json(record, provenance), allow_nan=False) + "\n"
+    file, detections = file_name(value, "file"), detections_from(value, class_names)
+    return ReadRecord(file, detections, sha256=text(value, "sha256") if "sha256" in value else None)
 
 
 class JsonLinesStream:
@@ -91,7 +72,7 @@ class JsonLinesStream:
         Raises:
             OSError: the stream refuses, for instance since nobody reads it any more.
         """
-        self._stream.write(_line(record, self._provenance))
+        self._stream.write(json_line(to_json(record, self._provenance)))
         self._stream.flush()
 
 
@@ -107,7 +88,7 @@ class JsonLinesWriter(SharedFileWriter):
         Raises:
             OutputError: the system refuses; the lines before stay whole.
         """
-        self.file.append(_line(record, self.settings.provenance).encode("ascii"))
+        self.file.append(json_line(to_json(record, self.settings.provenance)).encode("ascii"))
 
 
 def open_json_lines(path: Path, provenance: Provenance, *, overwrite: bool) -> JsonLinesWriter:

@@ -19,11 +19,11 @@ class GrowingFile:
     """A file, open for a time, that takes each piece wholly or not at all.
 
     Args:
-        target: the name to be used in errors.
+        target: the name that it will have, to be used in errors.
     """
 
     def __init__(self, target: Path) -> None:
-        self._target = target
+        self.target = target
         self._stream: IO[bytes] | None = None
 
     @contextmanager
@@ -37,7 +37,7 @@ class GrowingFile:
 
     def _opened_stream(self) -> IO[bytes]:
         if self._stream is None:
-            raise OutputError(f"{self._target}: is not open; append inside a with block")
+            raise OutputError(f"{self.target}: is not open; append inside a with block")
         return self._stream
 
     def append(self, data: bytes) -> None:
@@ -46,7 +46,7 @@ class GrowingFile:
         Raises:
             OutputError: the system refuses, and the file is as it was before; or it is not open.
         """
-        with explained_writing(self._target), self.all_or_nothing():
+        with explained_writing(self.target), self.all_or_nothing():
             rest = memoryview(data)
             while rest:
                 rest = rest[self._opened_stream().write(rest) :]
@@ -72,11 +72,27 @@ class GrowingFile:
 
 
 @contextmanager
-def _shared_stream(target: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
-    with whole_file(target, overwrite=overwrite) as temporary, ExitStack() as closing:
-        with explained_writing(target):
+def opened_whole(file: GrowingFile, *, overwrite: bool) -> Iterator[None]:
+    """Within the block `file` takes pieces; it has its name when the block ends well, and is gone when it does not.
+
+    Raises:
+        OutputError: the file exists and must not be replaced, or the system refuses.
+    """
+    with whole_file(file.target, overwrite=overwrite) as temporary, ExitStack() as closing:
+        with explained_writing(file.target):
             stream = closing.enter_context(temporary.open("wb", buffering=0))
-        yield stream
+        with file.opened(stream):
+            yield
+
+
+def write_whole(target: Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a file at once, wholly or not at all.
+
+    Raises:
+        OutputError: the file exists and must not be replaced, or the system refuses.
+    """
+    with whole_file(target, overwrite=overwrite) as temporary, explained_writing(target):
+        temporary.write_bytes(content)
 
 
 @contextmanager
@@ -150,9 +166,7 @@ class OwnFileWriter(FormatWriter):
             OutputError: the system refuses, or the file exists and must not be replaced.
         """
         (target,) = self.own_targets(record.key)
-        content = self.content(record)
-        with whole_file(target, overwrite=self.settings.overwrite) as temporary, explained_writing(target):
-            temporary.write_bytes(content)
+        write_whole(target, self.content(record), overwrite=self.settings.overwrite)
 
     @abstractmethod
     def content(self, record: PictureRecord) -> bytes:
@@ -174,8 +188,5 @@ class SharedFileWriter(FormatWriter):
     @contextmanager
     def opened(self) -> Iterator[None]:
         """The shared file is open within."""
-        with (
-            _shared_stream(self.target, overwrite=self.settings.overwrite) as stream,
-            self.file.opened(stream),
-        ):
+        with opened_whole(self.file, overwrite=self.settings.overwrite):
             yield

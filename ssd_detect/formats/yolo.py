@@ -12,12 +12,12 @@ from pathlib import Path, PurePosixPath
 
 from ssd_detect.detections import SCORE_DECIMALS
 from ssd_detect.errors import FormatError, OutputError
-from ssd_detect.files import check_target, explained_writing, whole_file
+from ssd_detect.files import check_target
 from ssd_detect.formats.file_reading import explained_reading, own_files
 from ssd_detect.formats.reading import ReadRecord, ReadSettings, detections_of
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.formats.rounding import Row, rounded_rows
-from ssd_detect.formats.writer import OwnFileWriter
+from ssd_detect.formats.writer import OwnFileWriter, write_whole
 
 SHARE_DECIMALS = 6
 _LEAST_SHARE = 10.0**-SHARE_DECIMALS
@@ -39,8 +39,8 @@ class YoloWriter(OwnFileWriter):
         (target,) = self.shared_targets()
         check_target(target, overwrite=self.settings.overwrite)
         yield
-        with whole_file(target, overwrite=self.settings.overwrite) as temporary, explained_writing(target):
-            temporary.write_bytes("".join(f"{line}\n" for line in _class_lines(self.settings.class_names)).encode())
+        content = "".join(f"{line}\n" for line in _class_lines(self.settings.class_names)).encode()
+        write_whole(target, content, overwrite=self.settings.overwrite)
 
     def append(self, record: PictureRecord) -> None:
         """Write the picture's file.
