@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ssd_detect.detections import BOX_DECIMALS, Detections
 
 Box = tuple[float, float, float, float]
+SECONDS_DECIMALS = 6
 _LEAST_SIDE = 10.0**-BOX_DECIMALS
 
 
@@ -29,6 +30,11 @@ def rounded_rows(detections: Detections) -> list[Row]:
     """The detections in their order. A side that rounding would make empty becomes 0.001 pixels long."""
     entries = detections.to_dict()["detections"]
     return [Row(e["class"], e["class_id"], e["score"] + 0.0, _with_area(e["box"], detections.size)) for e in entries]
+
+
+def rounded_seconds(seconds: float) -> float:
+    """A time or a duration in seconds with 6 decimals."""
+    return round(seconds, SECONDS_DECIMALS) + 0.0  # -0.0 becomes 0.0
 
 
 def _with_area(box: list[float], size: tuple[int, int]) -> Box:
