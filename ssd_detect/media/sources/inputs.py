@@ -1,19 +1,22 @@
-"""From the command line's arguments to pictures. Imports nothing heavy: what is wrong here is said at once.
+"""From the command line's arguments to pictures or videos.
+
+Imports nothing heavy: what is wrong here is said at once.
 
 An argument is, in this order: `-` (standard input), a URL, a file or folder of exactly that name, `@LIST` (a file that
 holds one argument a line), or a glob that the shell has left alone. `./` in front makes a file name of anything.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from ssd_detect.errors import PictureError, SsdDetectError
-from ssd_detect.media.sources.folders import FolderSearch, exists, is_folder, is_glob
+from ssd_detect.media.sources.folders import PICTURES, FolderSearch, Medium, exists, is_folder, is_glob
 from ssd_detect.media.sources.keys import Place, unique_keys
-from ssd_detect.media.sources.urls import is_url, shown_url, split_url
+from ssd_detect.media.sources.urls import WEB_SCHEMES, is_url, shown_url, split_url, without_secrets
 
 STDIN = "-"
 
@@ -64,63 +67,89 @@ def find_inputs(arguments: Sequence[str], *, recursive: bool) -> FoundInputs:
         arguments: as the shell hands them over.
         recursive: of folders, read their sub-folders too.
     """
-    search = _InputSearch(recursive)
+    search = ArgumentSearch(recursive, PICTURES, _picture_source)
     for argument in arguments:
         search.add(argument)
-    return search.result()
+    inputs = (PictureInput(source.name, source.path, source.url, key) for source, key in search.keyed_sources())
+    return FoundInputs(tuple(inputs), search.num_skipped, search.errors)
+
+
+class SourceKind(Enum):
+    """What an argument leads to; the last two only where videos are looked for."""
+
+    FILE = "file"
+    URL = "address"
+    STDIN = "standard input"
+    CAMERA = "camera"
+    SEQUENCE = "numbered pictures"
 
 
 @dataclass(frozen=True)
-class _Source:
-    """An input that has no key yet."""
+class Source:
+    """An input that has no key yet; the fields are as in the inputs that are made from it."""
 
+    kind: SourceKind
     name: str
-    path: Path | None
-    url: str | None
     place: Place
+    path: Path | None = None
+    url: str | None = None
 
 
-class _InputSearch:
-    """What the arguments have brought so far."""
+class ArgumentSearch:
+    """What the arguments have brought so far.
 
-    def __init__(self, recursive: bool) -> None:
-        self._folders = FolderSearch(recursive, self._fail)
-        self._sources: dict[str, _Source] = {}  # by what makes each one unique
+    Args:
+        recursive: of folders, read their sub-folders too.
+        medium: what is looked for, in folders and behind globs; its error is the class of all errors.
+        source_of: what an argument stands for that is not to be looked up among the files, or None; it may raise.
+    """
+
+    def __init__(self, recursive: bool, medium: Medium, source_of: Callable[[str], Source | None]) -> None:
+        self._folders = FolderSearch(recursive, self._fail, medium)
+        self._medium = medium
+        self._source_of = source_of
+        self._sources: dict[str, Source] = {}  # by what makes each one unique
         self._errors: dict[str, SsdDetectError] = {}  # by message
         self._origin = ""  # said behind errors while a list is read
 
-    def result(self) -> FoundInputs:
-        sources = self._sources.values()
-        keys = unique_keys([source.place for source in sources])
-        inputs = (PictureInput(s.name, s.path, s.url, key) for s, key in zip(sources, keys, strict=True))
-        return FoundInputs(tuple(inputs), self._folders.num_skipped, tuple(self._errors.values()))
+    @property
+    def num_skipped(self) -> int:
+        """Files in folders and behind globs that are hidden or not wanted, each once."""
+        return self._folders.num_skipped
+
+    @property
+    def errors(self) -> tuple[SsdDetectError, ...]:
+        """What could not be found, each once."""
+        return tuple(self._errors.values())
+
+    def keyed_sources(self) -> list[tuple[Source, PurePosixPath]]:
+        """Every source with its key, in the order in which they were found."""
+        sources = list(self._sources.values())
+        return list(zip(sources, unique_keys([source.place for source in sources]), strict=True))
 
     def add(self, argument: str) -> None:
         """Find what an argument names, or note why it cannot be found."""
         try:
             self._add(argument)
-        except PictureError as error:
+        except SsdDetectError as error:
             self._fail(error)
 
-    def _fail(self, error: PictureError) -> None:
+    def _fail(self, error: SsdDetectError) -> None:
         message = f"{error}{self._origin}"
-        self._errors.setdefault(message, PictureError(message))
+        self._errors.setdefault(message, self._medium.error(message))
 
     def _add(self, argument: str) -> None:
-        if argument == STDIN:
-            self._sources.setdefault(STDIN, _Source(STDIN, None, None, Place(STDIN, (), "stdin")))
-        elif is_url(argument):
-            source = _url_source(argument)
+        if source := self._source_of(argument):
             self._sources.setdefault(source.place.full_name, source)
         elif argument and exists(Path(argument)):
             self._add_path(Path(argument))
         elif argument.startswith("@") and not self._origin:
             self._add_list(Path(argument[1:]))
         elif is_glob(argument):
-            base, pictures = self._folders.by_glob(argument)
-            self._take(pictures, base)
+            base, files = self._folders.by_glob(argument)
+            self._take(files, base)
         else:
-            raise PictureError(_about_missing(argument))
+            raise self._medium.error(_about_missing(argument, self._medium))
 
     def _add_path(self, path: Path) -> None:
         if is_folder(path):
@@ -136,12 +165,28 @@ class _InputSearch:
 
     def _take(self, paths: Sequence[Path], base: Path) -> None:
         for path in paths:
-            self._sources.setdefault(os.path.realpath(path), _Source(str(path), path, None, _file_place(path, base)))
+            source = Source(SourceKind.FILE, str(path), _file_place(path, base), path)
+            self._sources.setdefault(os.path.realpath(path), source)
 
 
-def _about_missing(argument: str) -> str:
+def stream_source(argument: str, schemes: Sequence[str]) -> Source | None:
+    """Standard input or an address of one of these schemes; None for anything else.
+
+    Raises:
+        PictureError: an address of another scheme, or one that makes no sense.
+    """
+    if argument == STDIN:
+        return Source(SourceKind.STDIN, STDIN, Place(STDIN, (), "stdin"))
+    return _url_source(argument, schemes) if is_url(argument) else None
+
+
+def _picture_source(argument: str) -> Source | None:
+    return stream_source(argument, WEB_SCHEMES)
+
+
+def _about_missing(argument: str, medium: Medium) -> str:
     if not argument:
-        return "an input has an empty name; expected a picture, a folder, a URL or -"
+        return f"an input has an empty name; expected a {medium.noun}, a folder, a URL or -"
     if argument.startswith("@"):
         return f"{argument}: no such file, and a list cannot name another list"
     try:
@@ -181,16 +226,16 @@ def _file_place(path: Path, base: Path) -> Place:
     return Place(str(full), full.parts[1:-1], full.stem, full.suffix, num_kept)
 
 
-def _url_source(url: str) -> _Source:
-    """Its name is the last part of the address, without what follows a question mark.
+def _url_source(url: str, schemes: Sequence[str]) -> Source:
+    """Its place tells no secrets, and its name is the last part of the address, without what follows a question mark.
 
     Raises:
-        PictureError: not an http or https address.
+        PictureError: another scheme, or no address.
     """
-    parts = split_url(url)
-    host = parts.netloc.rpartition("@")[2]
+    parts = split_url(without_secrets(url), schemes)
+    host = parts.netloc
     names = [host, *(unquote(part) for part in parts.path.split("/") if part)]
     last = PurePosixPath(names[-1].replace("/", "_")) if len(names) > 1 else None
     stem, suffix = (last.stem, last.suffix) if last else (host, "")
     place = Place(url.partition("#")[0], tuple(names[:-1]), stem, suffix)
-    return _Source(shown_url(url), None, url, place)
+    return Source(SourceKind.URL, shown_url(url), place, url=url)

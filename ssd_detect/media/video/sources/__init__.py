@@ -1,0 +1,1 @@
+"""Where videos come from: files, numbered pictures, animations, servers, cameras, standard input."""
