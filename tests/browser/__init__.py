@@ -1,0 +1,1 @@
+"""What `test_browser` needs: a page that plays clips, a server for it, and a browser without a window."""
