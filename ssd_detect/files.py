@@ -42,17 +42,26 @@ def whole_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
         OutputError: as `check_target`, or the system refuses to make the folder or to give the file its name.
     """
     check_target(target, overwrite=overwrite)
-    temporary = target.with_name(f".{_shortened(target.stem)}.{secrets.token_hex(4)}{target.suffix}")
+    temporary = target.with_name(f".{shortened(target.stem)}.{secrets.token_hex(4)}{target.suffix}")
     try:
         with explained_writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        check_target(target, overwrite=overwrite)  # somebody may have written it meanwhile
-        with explained_writing(target):
-            temporary.replace(target)
+        give_name(temporary, target, overwrite=overwrite)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def give_name(temporary: Path, target: Path, *, overwrite: bool) -> None:
+    """Let a whole file, on the same file system, become `target`.
+
+    Raises:
+        OutputError: as `check_target`, since somebody may have written there meanwhile; the system refuses.
+    """
+    check_target(target, overwrite=overwrite)
+    with explained_writing(target):
+        temporary.replace(target)
 
 
 @contextmanager
@@ -70,12 +79,12 @@ def explained_writing(target: Path) -> Iterator[None]:
 
 def remove_leftovers(target: Path) -> None:
     """Remove temporary files that a killed run left beside `target`."""
-    pattern = f".{glob.escape(_shortened(target.stem))}.{'[0-9a-f]' * 8}{glob.escape(target.suffix)}"
+    pattern = f".{glob.escape(shortened(target.stem))}.{'[0-9a-f]' * 8}{glob.escape(target.suffix)}"
     for path in target.parent.glob(pattern) if target.parent.is_dir() else ():
         with suppress(OSError):
             path.unlink()
 
 
-def _shortened(stem: str) -> str:
-    """At most 80 bytes of a name, so that the temporary one is not too long for the file system."""
+def shortened(stem: str) -> str:
+    """At most 80 bytes of a name, so that one made of it is not too long for the file system."""
     return os.fsencode(stem)[:80].decode(errors="ignore")

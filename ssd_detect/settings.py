@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from ssd_detect.errors import SettingError
@@ -48,6 +49,12 @@ class DetectionSettings:
             value = getattr(self, name)
             if value < 1:
                 raise SettingError(f"{name} is {value}, expected a whole number of at least 1")
+
+    def also_for(self, classes: tuple[str, ...]) -> "DetectionSettings":
+        """The same, and these classes are looked for too, whether they are reported or not."""
+        if not classes:
+            return self
+        return replace(self, classes=(*self.classes, *classes) if self.classes else (), exclude_classes=())
 
 
 @dataclass(frozen=True)
@@ -141,3 +148,56 @@ class FetchSettings:
     def total_seconds(self) -> float:
         """Limit for one picture with all its redirects: ten times `timeout_seconds`."""
         return 10 * self.timeout_seconds
+
+
+@dataclass(frozen=True)
+class EncodingSettings:
+    """How a video is written.
+
+    Args:
+        codec: a codec (`h264`, `vp9`, ...) or an encoder of FFmpeg (`h264_nvenc`); None takes what suits the file.
+        crf: the quality as the encoder counts it, lower is better; None takes the usual one.
+
+    Raises:
+        SettingError: a quality outside 0 to 63.
+    """
+
+    codec: str | None = None
+    crf: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.crf is not None and not 0 <= self.crf <= 63:
+            raise SettingError(f"crf is {self.crf}, expected a whole number from 0 to 63")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which frames of a video to take.
+
+    Args:
+        start, end: seconds as a player counts: frames shown at or after `start` and before `end`; None is no limit.
+        max_seconds: of the video, from the first frame that is taken; with `end`, the latter counts.
+        max_frames: at most so many.
+        rate: frames a second, evenly, instead of the video's own times; None keeps those.
+        stride: the network sees every so many-th frame.
+
+    Raises:
+        SettingError: a value that makes no sense.
+    """
+
+    start: Fraction | None = None
+    end: Fraction | None = None
+    max_seconds: Fraction | None = None
+    max_frames: int | None = None
+    rate: Fraction | None = None
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise SettingError(
+                f"start is {float(self.start):g} s, expected a time before the end, {float(self.end):g} s"
+            )
+        for name in ("max_seconds", "max_frames", "rate", "stride"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise SettingError(f"{name} is {value}, expected a number above 0")

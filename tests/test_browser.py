@@ -76,7 +76,7 @@ def make(name: str, folder: Path) -> MadeClip:
     path, starts = folder / f"{name}.mp4", []
     with VideoReader(source) as reader, VideoWriter(path, like=reader.info) as writer:
         for frame in reader:
-            starts.append(frame.time.start_seconds)
+            starts.append(float(frame.time.start))
             writer.append(with_square(frame.pixels, left_of_square(starts[-1], reader.info.width)), frame.time)
     middles = [(start, (start + end) / 2) for start, end in pairwise(starts)]
     chosen = [middles[len(middles) * n // 8] for n in (7, 0, 4, 1, 6)]  # to and fro

@@ -793,9 +793,9 @@ def test_frames_of_a_real_video(tmp_path: Path) -> None:
         writer.begin(VideoHead(info.name, (info.width, info.height), info.rate))
         for index, frame in enumerate(reader):
             found = detections((info.width, info.height), [(15, 0.5, (1, 2, 3, 4))] * (index % 2))
-            writer.append(FrameRecord(info.name, index, frame.time.start_seconds, found))
-            duration = frame.time.end_seconds - frame.time.start_seconds
-            summary.add(frame.time.start_seconds, duration, found)
+            writer.append(FrameRecord(info.name, index, float(frame.time.start), found))
+            duration = float(frame.time.end - frame.time.start)
+            summary.add(float(frame.time.start), duration, found)
     back = list(read_frame_lines(tmp_path / "a.jsonl", VOC20))
     assert [record.seconds for record in back] == [0.0, 0.033, 0.067, 1.0, 1.1, 1.2]
     assert [len(rounded_rows(record.detections)) for record in back] == [0, 1, 0, 1, 0, 1]

@@ -1,6 +1,6 @@
 """What a user can choose about a run over pictures."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,7 @@ class JobSettings:
     @property
     def detected(self) -> DetectionSettings:
         """What the detector looks for: what is reported, and what is blurred."""
-        if not self.blur:
-            return self.detection
-        classes = (*self.detection.classes, *self.blur) if self.detection.classes else ()
-        return replace(self.detection, classes=classes, exclude_classes=())
+        return self.detection.also_for(self.blur)
 
     def that_shape_results(self) -> dict[str, Any]:
         """The choices that two runs must share if one is to go on with the other."""

@@ -1,75 +1,112 @@
-"""`ssd-detect video`: objects in a video."""
+"""`ssd-detect video`: objects in videos."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from ssd_detect.cli.options import RunSettings, detection_options
-from ssd_detect.cli.progress import counted_progress
+from ssd_detect.cli.times import SECONDS, parse_rate, parse_stride
+from ssd_detect.cli.video_run import VideoOptions, run_videos
 from ssd_detect.errors import ExitStatus
 
-if TYPE_CHECKING:
-    from ssd_detect.media.video.reader import VideoReader
-    from ssd_detect.media.video.run import VideoSummary
-    from ssd_detect.media.video.writer import VideoWriter
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--no-labels", is_flag=True, help="Draw boxes only, without class and score.")
+@click.argument("inputs", nargs=-1, required=True, metavar="IN OUT | IN... -o FOLDER")
+@click.option(
+    "-o",
+    "--output",
+    type=_FOLDER,
+    metavar="FOLDER",
+    help="Where annotated copies go, under their own names; for several inputs, folders and globs.",
+)
+@click.option("--recursive", is_flag=True, help="Look into folders of folders too.")
+@click.option("--no-video", is_flag=True, help="Make no annotated copy: everything named is an input.")
+@click.option(
+    "--jsonl",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE|-",
+    help="Write JSON lines, one a frame; - is standard output.",
+)
+@click.option("--csv", type=_FILE, metavar="FILE", help="Write a table, one row an object.")
+@click.option(
+    "--summary",
+    type=_FILE,
+    metavar="FILE",
+    help="Write JSON: for each class how many, for how long, first and last sight.",
+)
+@click.option("--crops", type=_FOLDER, metavar="FOLDER", help="Save each object of each frame as a picture.")
+@click.option("--snapshot-every", type=click.IntRange(min=1), metavar="N", help="Save every Nth annotated frame.")
+@click.option(
+    "--snapshots", type=_FOLDER, metavar="FOLDER", help="Where snapshots go.  [default: snapshots, beside the copy]"
+)
+@click.option("--start", type=SECONDS, metavar="TIME", help="Begin there: seconds or h:mm:ss.")
+@click.option("--end", type=SECONDS, metavar="TIME", help="End there.")
+@click.option("--max-seconds", type=SECONDS, metavar="TIME", help="End after so much video.")
+@click.option("--max-frames", type=click.IntRange(min=1), metavar="N", help="End after so many frames.")
+@click.option(
+    "--stride",
+    callback=parse_stride,
+    default="1",
+    show_default=True,
+    metavar="N|auto",
+    help="Detect in every Nth frame; auto: in as many frames of a live source as time allows.",
+)
+@click.option(
+    "--between",
+    type=click.Choice(["interpolate", "hold"]),
+    default="interpolate",
+    show_default=True,
+    help="Boxes in frames between those: move evenly, or stand still.",
+)
+@click.option(
+    "--fps",
+    callback=parse_rate,
+    metavar="RATE",
+    help="Write a constant rate, such as 25 or 30000/1001; for numbered pictures, theirs.",
+)
+@click.option(
+    "--codec",
+    metavar="NAME",
+    help="h264, h265, vp9, av1, mpeg4, mjpeg, ffv1, prores, or an encoder such as h264_nvenc.",
+)
+@click.option("--crf", type=click.IntRange(0, 63), metavar="N", help="Quality; lower is better and larger.")
 @click.option("--no-audio", is_flag=True, help="Leave the sound out.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@detection_options
-def video(source: Path, target: Path, no_labels: bool, no_audio: bool, overwrite: bool, run: RunSettings) -> int:
-    """Find objects in a video; save an annotated copy with every frame, its time, and the sound.
+@click.option("--no-labels", is_flag=True, help="Draw boxes only, without class and score.")
+@click.option(
+    "--blur",
+    multiple=True,
+    metavar="NAME",
+    help="Make objects of this class unrecognisable; may be given several times.",
+)
+@click.option(
+    "--timeout", type=float, default=10.0, show_default=True, help="Seconds to wait for a camera or a server."
+)
+@click.option(
+    "--reconnects",
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    help="Tries in a row to reach a live source again.",
+)
+@click.option("--resume", is_flag=True, help="Go on with an earlier run that was broken off; same options.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@detection_options  # fmt: skip
+def video(inputs: tuple[str, ...], run: RunSettings, **chosen: Any) -> ExitStatus:
+    """Find objects in videos; save annotated copies with every frame, its time, the sound, and all else.
 
-    The copy is H.264 in .mp4, .mov or .mkv. Sound is copied as it is where the container takes it, else it becomes AAC.
+    IN is a file, a folder, a quoted glob, @LIST (a file with an input a line), an http(s) or rtsp URL, a camera's
+    number, numbered pictures (frames/%05d.png), an animated GIF, WebP or PNG, or - for a video on standard input. OUT
+    is .mp4, .m4v, .mov, .mkv, .webm, .avi or .gif. Up to 100 damaged packets in a row are skipped; status 3 and a
+    line then say what was lost.
 
     \b
     ssd-detect video in.mp4 out.mp4
-    ssd-detect video in.mkv out.mp4 --class person --no-audio
+    ssd-detect video clips -o found --jsonl found/frames.jsonl
+    ssd-detect video match.mkv part.mp4 --start 1:02:30 --end 1:05:00 --stride 3 --class person
+    ssd-detect video 0 camera.mp4 --stride auto --max-seconds 60
     """
-    from ssd_detect.media.video.reader import VideoReader
-    from ssd_detect.media.video.writer import VideoWriter
-
-    with VideoReader(source) as reader:  # what is wrong with either file is said before TensorFlow's start
-        with VideoWriter(target, like=reader.info, audio=not no_audio, overwrite=overwrite) as writer:
-            summary = _annotate(reader, writer, not no_labels, run)
-        losses = reader.losses
-    _tell(source, target, summary, run)
-    if losses is not None:
-        run.talk.failure(f"{click.format_filename(source)}: {losses}; all frames that could be read are done")
-        return ExitStatus.SOME_FAILED
-    return ExitStatus.DONE
-
-
-def _annotate(reader: "VideoReader", writer: "VideoWriter", labels: bool, run: RunSettings) -> "VideoSummary":
-    from ssd_detect.cli.startup import open_detector, tell_stage_times
-
-    with open_detector(run) as detector:
-        from ssd_detect.media.drawing.draw import draw_detections
-        from ssd_detect.media.video.run import VideoRun
-
-        video_run = VideoRun(
-            detector,
-            lambda picture, detections: draw_detections(picture, detections, labels=labels),
-            run.batch_size,
-            detector.times,
-        )
-        with counted_progress(reader.info.frame_count, "frames", run.talk) as advance:
-            summary = video_run.annotate(reader, writer.append, advance)
-        tell_stage_times(detector, run.talk)
-    return summary
-
-
-def _tell(source: Path, target: Path, summary: "VideoSummary", run: RunSettings) -> None:
-    found = ", ".join(f"{name} {count}" for name, count in summary.objects.most_common()) or "none"
-    guess = summary.best_guess
-    if found == "none" and guess is not None:
-        limit = run.detection.score_threshold
-        found = f"none above {limit:g} (best: {guess.class_name} {guess.score:.3f})"
-    name = click.format_filename(source.name)
-    run.talk.result(f"{name}: {summary.num_frames} frames, {summary.seconds:.1f} s, objects: {found}")
-    run.talk.result(f"saved {click.format_filename(target)}")
+    return run_videos(inputs, VideoOptions(**chosen), run)

@@ -17,13 +17,18 @@ _WAKE_SECONDS = 0.2  # waits are cut into such pieces: Python on Windows hears C
 
 
 @contextmanager
-def read_ahead(items: Iterable[T], depth: int) -> Iterator[Iterator[T]]:
+def read_ahead(items: Iterable[T], depth: int, *, newest_wins: bool = False) -> Iterator[Iterator[T]]:
     """Take `items` in a background thread, up to `depth` of them ahead of the consumer.
 
     The block gets an iterator of the same items in the same order; what taking an item raised is raised at its place.
     Leaving the block stops the thread after the item it is taking, and closes `items` if that is a generator.
+
+    Args:
+        items: what is taken.
+        depth: how many may wait.
+        newest_wins: never wait for the consumer: the oldest item that waits makes room for a new one.
     """
-    channel: _Channel[T] = _Channel(depth)
+    channel: _Channel[T] = _Channel(depth, newest_wins=newest_wins)
     thread = _start(lambda: _produce(items, channel))
     try:
         yield channel.items()
@@ -51,13 +56,18 @@ class WriteBehind(Generic[T]):
 
 
 @contextmanager
-def write_behind(function: Callable[[T], None], depth: int) -> Iterator[WriteBehind[T]]:
+def write_behind(function: Callable[[T], None], depth: int, *, newest_wins: bool = False) -> Iterator[WriteBehind[T]]:
     """Apply `function` to items in a background thread, in the order in which the block puts them.
 
     The function's first error is raised by the next `put`, or at the block's end; what is still waiting is dropped
     then, as it is when the block itself raises. A block that ends well waits until everything is done.
+
+    Args:
+        function: what is done with an item.
+        depth: how many may wait.
+        newest_wins: never let the block wait: the oldest item that waits makes room for a new one.
     """
-    channel: _Channel[T] = _Channel(depth)
+    channel: _Channel[T] = _Channel(depth, newest_wins=newest_wins)
     errors: list[BaseException] = []
     thread = _start(lambda: _consume(function, channel, errors))
     try:
@@ -74,8 +84,9 @@ def write_behind(function: Callable[[T], None], depth: int) -> Iterator[WriteBeh
 class _Channel(Generic[T]):
     """A queue of limited depth that either side can end."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, *, newest_wins: bool) -> None:
         self._depth = max(1, depth)
+        self._newest_wins = newest_wins
         self._waiting: deque[T] = deque()
         self._ended = False
         self._error: BaseException | None = None
@@ -85,7 +96,10 @@ class _Channel(Generic[T]):
         """Wait for room and add an item; False if the channel was ended."""
         with self._changed:
             while len(self._waiting) >= self._depth and not self._ended:
-                self._changed.wait(_WAKE_SECONDS)
+                if self._newest_wins:
+                    self._waiting.popleft()
+                else:
+                    self._changed.wait(_WAKE_SECONDS)
             if not self._ended:
                 self._waiting.append(item)
                 self._changed.notify_all()

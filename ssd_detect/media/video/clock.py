@@ -15,14 +15,14 @@ class FrameTime(NamedTuple):
     time_base: Fraction
 
     @property
-    def start_seconds(self) -> float:
-        """When the frame appears, on the clock of its file."""
-        return float(self.pts * self.time_base)
+    def start(self) -> Fraction:
+        """Second at which the frame appears, on the clock of its file."""
+        return self.pts * self.time_base
 
     @property
-    def end_seconds(self) -> float:
-        """When the frame is over, on the clock of its file."""
-        return float((self.pts + self.duration) * self.time_base)
+    def end(self) -> Fraction:
+        """Second at which the frame is over, on the clock of its file."""
+        return (self.pts + self.duration) * self.time_base
 
 
 class FrameClock:

@@ -32,6 +32,7 @@ class VideoInfo:
         pixel_aspect: width of a pixel over its height, as shown; None when not told.
         colour: what the numbers of a YUV copy mean.
         companions: a file with sound, subtitles, chapters and metadata on the same clock; None when there is none.
+        begin: second of the frames' clock from which a player counts.
         is_live: frames come when they come, and cannot be read again.
         notes: what the user should know of how it is read, each a short clause.
     """
@@ -45,6 +46,7 @@ class VideoInfo:
     pixel_aspect: Fraction | None = None
     colour: VideoColour = VideoColour()
     companions: Path | None = None
+    begin: Fraction = Fraction(0)
     is_live: bool = False
     notes: tuple[str, ...] = ()
 

@@ -1,33 +1,25 @@
-"""Reading videos: every frame, upright, with its own time."""
+"""Reading video files: every frame, upright, with its own time."""
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
 from fractions import Fraction
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import av
-from av.container import InputContainer
-from av.packet import Packet
-from av.stream import Disposition
-from av.video.stream import VideoStream
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import VideoError
-from ssd_detect.media.video.clock import FrameClock
-from ssd_detect.media.video.colour import ColourConverter, colour_of
+from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.media.video.colour import ColourConverter, colour_notes, colour_of
+from ssd_detect.media.video.container import open_file, video_stream
 from ssd_detect.media.video.frames import Frame, VideoInfo
 from ssd_detect.media.video.orientation import orientation_of
+from ssd_detect.media.video.packets import DecodedFrames
 
-_USUAL_RATE = Fraction(25)  # FFmpeg's own for raw streams that tell none
-_MAX_DAMAGED = 100
 _TOLERATED_GAP = 0.5  # seconds by which files that are whole may end before the length that they claim
-_TEXT = "tty"  # FFmpeg films the words of any .txt
-_PICTURE = "image2"  # and names that end in _pipe, such as png_pipe
-_ATTACHED_PICTURE = Disposition.attached_pic  # the cover of a song
+_WORTH_SEEKING = 5  # seconds; what lies before is decoded otherwise
 
 
 class VideoReader:
@@ -37,6 +29,9 @@ class VideoReader:
     A time stamp that is missing or does not grow is moved behind the one before it. Damaged packets are left out;
     after the last frame `losses` says what is missing.
 
+    Args:
+        path: the file.
+
     Raises:
         VideoError: no such file, not a video, no video track, no frames; while iterating: over 100 damaged packets on
             end.
@@ -44,73 +39,94 @@ class VideoReader:
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path)
-        _check_source(self._path)
+        self._begin: Fraction | None = None
         with ExitStack() as stack:
-            self._container = stack.enter_context(_open_container(self._path))
-            self._stream = _video_stream(self._container, self._path)
-            self._rate = self._stream.average_rate or self._stream.guessed_rate or _USUAL_RATE
-            self._time_base = self._stream.time_base or 1 / self._rate
-            self._clock = FrameClock(self._rate, self._time_base, by_order=self._container.format.name == "avi")
-            self._num_damaged = 0
-            self._last_end = Fraction(0)  # of any track
-            self._decoded = stack.enter_context(closing(self._decode()))
-            first = next(self._decoded, None)
-            if first is None:
+            self._container = stack.enter_context(open_file(self._path))
+            self._stream = video_stream(self._container, str(path))
+            self._decoded = DecodedFrames(self._container, self._stream, str(path))
+            self._frames = stack.enter_context(closing(iter(self._decoded)))
+            self._first = next(self._frames, None)
+            if self._first is None:
                 raise VideoError(f"{self._path}: no frame of its video track can be read; the file is damaged or empty")
-            self._orientation = orientation_of(first)
-            self.info = self._describe(first)
+            frame = self._first[0]
+            self._orientation = orientation_of(frame)
+            self._claimed = Fraction(max(0, self._container.duration or 0), av.time_base)  # seconds
+            self.info = self._describe(frame)
             self._converter = ColourConverter(self.info.colour)
-            self._frames = chain([first], self._decoded)
             self._opened = stack.pop_all()
-
-    def _decode(self) -> Generator[av.VideoFrame, None, None]:
-        num_frames, damaged_on_end = 0, 0
-        for packet in self._packets():
-            try:
-                frames = self._stream.decode(packet)
-            except av.FFmpegError as error:
-                self._num_damaged, damaged_on_end = self._num_damaged + 1, damaged_on_end + 1
-                if damaged_on_end > _MAX_DAMAGED:
-                    raise VideoError(f"{self._path}: damaged after frame {num_frames} ({error.strerror})") from error
-                continue
-            damaged_on_end = 0
-            self._clock.note_packet(packet.dts)
-            yield from frames
-            num_frames += len(frames)
-
-    def _packets(self) -> "Iterator[Packet[Any]]":
-        """The packets of the video track; those of the audio tracks only tell how far the file goes."""
-        try:
-            for packet in self._container.demux(self._stream, *self._container.streams.audio):
-                if packet.pts is not None:
-                    end = (packet.pts + (packet.duration or 0)) * packet.time_base
-                    self._last_end = max(self._last_end, end)
-                if packet.stream.index == self._stream.index:
-                    yield packet
-        except av.FFmpegError as error:
-            raise VideoError(f"{self._path}: cannot be read further ({error.strerror})") from error
 
     def _describe(self, first: av.VideoFrame) -> VideoInfo:
         stream, turned = self._stream, self._orientation.swaps_sides
         aspect = stream.sample_aspect_ratio or None
+        rate, colour = self._decoded.rate, colour_of(first, stream.codec_context)
         return VideoInfo(
             name=str(self._path),
             width=first.height if turned else first.width,
             height=first.width if turned else first.height,
-            rate=self._rate,
-            time_base=self._time_base,
-            frame_count=stream.frames or round(self._claimed_seconds() * self._rate) or None,
-            companions=self._path,
+            rate=rate,
+            time_base=self._decoded.time_base,
+            frame_count=stream.frames or round(self._claimed * rate) or None,
             pixel_aspect=1 / aspect if aspect and turned else aspect,
-            colour=colour_of(first, stream.codec_context),
+            colour=colour,
+            notes=colour_notes(first, colour),
+            companions=self._path,
+            begin=Fraction(self._container.start_time or 0, av.time_base),
         )
 
-    def _claimed_seconds(self) -> Fraction:
-        return Fraction(max(0, self._container.duration or 0), av.time_base)
+    def begin_at(self, seconds: Fraction, *, seek: bool) -> None:
+        """Leave out the frames that are shown before this second of the file's clock; call it before iterating.
+
+        Args:
+            seconds: the place.
+            seek: jump there if that is possible. Else all frames before are decoded, which mends their time stamps
+                just as reading the whole file does.
+        """
+        self._begin = seconds
+        if seek and self._first is not None and seconds - self._first[1].start > _WORTH_SEEKING:
+            self._seek(seconds)
+
+    def _seek(self, seconds: Fraction) -> None:
+        """Go to the last key frame before; back to the first frame if the file cannot do that."""
+        decoded = DecodedFrames(self._container, self._stream, str(self._path))
+        try:
+            self._container.seek(round(seconds / decoded.time_base), stream=self._stream)
+            frames = iter(decoded)
+            first = next(frames, None)
+        except (av.FFmpegError, VideoError):
+            first = None
+        if first is None or first[1].start > seconds or first[0].pts is None:
+            self._reopen()
+        else:
+            self._decoded, self._frames, self._first = decoded, self._opened.enter_context(closing(frames)), first
+
+    def _reopen(self, *, threads: bool = True) -> None:
+        """Begin anew with the first frame."""
+        self._container = self._opened.enter_context(open_file(self._path))
+        self._stream = video_stream(self._container, str(self._path), threads=threads)
+        self._decoded = DecodedFrames(self._container, self._stream, str(self._path))
+        self._frames, self._first = self._opened.enter_context(closing(iter(self._decoded))), None
 
     def __iter__(self) -> Iterator[Frame]:
-        for frame in self._frames:
-            yield Frame(self._pixels(frame), self._clock.time_of(frame))
+        for frame, time in self._each():
+            if self._begin is None or time.start >= self._begin:
+                yield Frame(self._pixels(frame), time)
+
+    def _each(self) -> Generator[tuple[av.VideoFrame, FrameTime], None, None]:
+        if self._first is not None:
+            first, self._first = self._first, None
+            yield first
+        yield from self._frames
+        if self._decoded.broke_at_end:
+            yield from self._what_the_decoder_kept()
+
+    def _what_the_decoder_kept(self) -> Iterator[tuple[av.VideoFrame, FrameTime]]:
+        """After an error at the end PyAV gives nothing more; without threads it happens at the packet itself."""
+        num_known, num_damaged = self._decoded.num_frames, self._decoded.num_damaged
+        self._reopen(threads=False)
+        for number, found in enumerate(self._frames):
+            if number >= num_known:
+                yield found
+        self._decoded.num_damaged = max(num_damaged, self._decoded.num_damaged)
 
     def _pixels(self, frame: av.VideoFrame) -> Pixels:
         width, height = self.info.width, self.info.height
@@ -120,14 +136,23 @@ class VideoReader:
     @property
     def losses(self) -> str | None:
         """What was missing in the file, in words, once it is read to its end; None when nothing was."""
-        if self._num_damaged:
-            return f"{self._num_damaged} damaged packets were left out"
+        decoded, parts = self._decoded, []
+        if decoded.num_damaged:
+            parts.append(
+                f"{_frames(decoded.num_damaged)} could not be decoded and {_are(decoded.num_damaged)} left out"
+            )
+        if decoded.num_concealed:
+            parts.append(f"{_frames(decoded.num_concealed)} {_are(decoded.num_concealed)} damaged in part")
+        if decoded.is_at_end and (end := self._missing_end()):
+            parts.append(end)
+        return "; ".join(parts) or None
+
+    def _missing_end(self) -> str | None:
         # A file may count its length from 0 or from its start; what is enough for either counts as whole.
-        start = Fraction(min(0, self._container.start_time or 0), av.time_base)
-        claimed, found = self._claimed_seconds(), self._last_end - start
-        if claimed - found > _TOLERATED_GAP:
-            return f"it ends after {float(found):.1f} of {float(claimed):.1f} seconds; the file is cut off"
-        return None
+        claimed, found = self._claimed, self._decoded.last_end - min(Fraction(0), self.info.begin)
+        if claimed - found <= _TOLERATED_GAP:
+            return None
+        return f"it ends after {float(found):.1f} of {float(claimed):.1f} seconds; the file is cut off"
 
     def close(self) -> None:
         """Free the file; a second call does nothing."""
@@ -142,38 +167,9 @@ class VideoReader:
         self.close()
 
 
-def _check_source(path: Path) -> None:
-    if not path.exists():
-        raise VideoError(f"{path}: no such file")
-    if path.is_dir():
-        raise VideoError(f"{path}: is a folder, expected a video file")
-    if path.is_file() and path.stat().st_size == 0:
-        raise VideoError(f"{path}: is empty (0 bytes), expected a video file")
+def _frames(count: int) -> str:
+    return "1 frame" if count == 1 else f"{count} frames"
 
 
-def _open_container(path: Path) -> InputContainer:
-    try:
-        container = av.open(str(path.absolute()), "r")
-    except (av.FFmpegError, OSError) as error:
-        raise VideoError(
-            f"{path}: cannot be read ({error.strerror}), expected a video file such as .mp4, .mov or .mkv; "
-            "a recording or download that was broken off may lack its index"
-        ) from error
-    name = container.format.name
-    if name in (_TEXT, _PICTURE) or name.endswith("_pipe"):
-        container.close()
-        kind = "a text" if name == _TEXT else "a picture (use ssd-detect image)"
-        raise VideoError(f"{path}: is {kind}, expected a video file such as .mp4, .mov or .mkv")
-    return container
-
-
-def _video_stream(container: InputContainer, path: Path) -> VideoStream:
-    for stream in container.streams.video:
-        if stream.disposition & _ATTACHED_PICTURE:
-            continue
-        if getattr(stream, "codec_context", None) is None:
-            raise VideoError(f"{path}: PyAV has no decoder for its video track; convert it to H.264 with ffmpeg first")
-        stream.thread_type = "AUTO"
-        return stream
-    kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-    raise VideoError(f"{path}: has no video track (found: {kinds})")
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

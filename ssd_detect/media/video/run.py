@@ -1,45 +1,36 @@
-"""A video through one detector: read, detect in batches, draw, write, all side by side; all it knows are callables."""
+"""A video through one detector: read, detect in batches, fill in, write, side by side; all it knows are callables."""
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ssd_detect.arrays import Pixels
-from ssd_detect.detections import BestGuess, Detections
-from ssd_detect.media.pipeline import batches, read_ahead, write_behind
-from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.detections import Detections
+from ssd_detect.media.pipeline import read_ahead, write_behind
+from ssd_detect.media.video.between import interpolate
 from ssd_detect.media.video.frames import Frame
+from ssd_detect.media.video.selection import ChosenFrame
 from ssd_detect.stages import StageTimes
 
+_DEPTH_LIVE = 32
+"""Frames of a live source that may wait when the network need not see them all."""
 
-@dataclass
-class VideoSummary:
-    """What came of a video so far.
+
+class DetectedFrame(NamedTuple):
+    """A frame and what is in it.
 
     Args:
-        num_frames: frames done.
-        seconds: from the begin of the first to the end of the last.
-        objects: class name -> detections over all frames.
-        best_guess: the best score of frames in which nothing reached the threshold.
+        number: its place among the frames that are taken, from 0.
+        frame: the frame.
+        detections: found in it, or filled in.
+        is_detected: whether the network saw this very frame.
     """
 
-    num_frames: int = 0
-    seconds: float = 0.0
-    objects: Counter[str] = field(default_factory=Counter)
-    best_guess: BestGuess | None = None
-    _start: float = 0.0
-
-    def add(self, time: FrameTime, detections: Detections) -> None:
-        """Count a frame; frames come in the order of their times."""
-        if self.num_frames == 0:
-            self._start = time.start_seconds
-        self.num_frames += 1
-        self.seconds = time.end_seconds - self._start
-        self.objects.update(found.class_name for found in detections)
-        guess = detections.best_guess
-        if guess is not None and (self.best_guess is None or guess.score > self.best_guess.score):
-            self.best_guess = guess
+    number: int
+    frame: Frame
+    detections: Detections
+    is_detected: bool
 
 
 @dataclass(frozen=True)
@@ -48,43 +39,40 @@ class VideoRun:
 
     Args:
         detect: pictures in, their detections out.
-        draw: a picture and its detections in, the annotated picture out.
-        batch_size: frames handed to `detect` at once; about three times as many are in memory.
-        times: gets the seconds of `read`, `draw` and `encode`.
+        choose: of all frames, those that are taken.
+        batch_size: frames handed to `detect` at once.
+        interpolates: objects move evenly in frames that the network does not see; else they stand still.
+        newest_wins: the source is live: frames that come while the network is busy are dropped.
+        keeps_up: the source is live, and every frame is written: the network sees the newest one whenever it is free,
+            and the others show what was found last.
+        times: gets the seconds of `read`.
     """
 
     detect: Callable[[list[Pixels]], list[Detections]]
-    draw: Callable[[Pixels, Detections], Pixels]
-    batch_size: int
-    times: StageTimes
+    choose: Callable[[Iterable[Frame]], Iterable[ChosenFrame]]
+    batch_size: int = 1
+    interpolates: bool = False
+    newest_wins: bool = False
+    keeps_up: bool = False
+    times: StageTimes = field(default_factory=StageTimes)
 
-    def annotate(
-        self,
-        frames: Iterable[Frame],
-        append: Callable[[Pixels, FrameTime], None],
-        on_frame: Callable[[], None] = lambda: None,
-    ) -> VideoSummary:
-        """Detect in all frames and give the annotated ones to `append`, from a thread; `on_frame` is called for each.
+    def do(self, frames: Iterable[Frame], write: Callable[[DetectedFrame], None]) -> None:
+        """Give each frame with its objects to `write`, in a thread of its own.
 
-        The first error of any stage ends the run and is raised.
+        About three batches and the frames between theirs are in memory. The first error of any stage ends the run and
+        is raised.
         """
-
-        def write(item: tuple[Frame, Detections]) -> None:
-            self._write(*item, append)
-            on_frame()
-
-        summary = VideoSummary()
         with write_behind(write, depth=self.batch_size) as writing, closing(self.detected(frames)) as found:
-            for frame, detections in found:
-                writing.put((frame, detections))
-                summary.add(frame.time, detections)
-        return summary
+            for frame in found:
+                writing.put(frame)
 
-    def detected(self, frames: Iterable[Frame]) -> Generator[tuple[Frame, Detections], None, None]:
-        """Each frame with what was found in it; the next batch is read meanwhile. Close it when you leave early."""
-        with read_ahead(self._timed(frames), depth=self.batch_size) as ready:
-            for batch in batches(ready, self.batch_size):
-                yield from zip(batch, self.detect([frame.pixels for frame in batch]), strict=True)
+    def detected(self, frames: Iterable[Frame]) -> Generator[DetectedFrame, None, None]:
+        """Each frame with what is in it; the next ones are read meanwhile. Close it when you leave early."""
+        depth = _DEPTH_LIVE if self.keeps_up else 1 if self.newest_wins else self.batch_size
+        is_live = self.newest_wins or self.keeps_up
+        with read_ahead(self._timed(frames), depth, newest_wins=is_live) as ready:
+            chosen = iter(self.choose(ready))
+            yield from self._keeping_up(chosen) if self.keeps_up else self._filled(chosen)
 
     def _timed(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         iterator = iter(frames)
@@ -95,8 +83,56 @@ class VideoRun:
                 return
             yield frame
 
-    def _write(self, frame: Frame, detections: Detections, append: Callable[[Pixels, FrameTime], None]) -> None:
-        with self.times.measure("draw"):
-            annotated = self.draw(frame.pixels, detections)
-        with self.times.measure("encode"):
-            append(annotated, frame.time)
+    def _filled(self, chosen: Iterator[ChosenFrame]) -> Iterator[DetectedFrame]:
+        waiting: list[ChosenFrame] = []  # frames behind the last one that the network saw
+        before: Detections | None = None
+        for group in _groups(chosen, self.batch_size):
+            found = iter(self.detect([frame.frame.pixels for frame in group if frame.to_detect]))
+            for frame in group:
+                if not frame.to_detect:
+                    waiting.append(frame)
+                    continue
+                after = next(found)
+                yield from self._between(waiting, before, after)
+                yield DetectedFrame(frame.number, frame.frame, after, True)
+                waiting, before = [], after
+        yield from self._between(waiting, before, None)
+
+    def _between(
+        self, waiting: list[ChosenFrame], before: Detections | None, after: Detections | None
+    ) -> Iterator[DetectedFrame]:
+        for place, (number, frame, _) in enumerate(waiting, 1):
+            assert before is not None  # the first frame of all is one that the network sees
+            moves = self.interpolates and after is not None
+            objects = interpolate(before, after, place / (len(waiting) + 1)) if moves and after else before
+            yield DetectedFrame(number, frame, objects, False)
+
+    def _keeping_up(self, chosen: Iterator[ChosenFrame]) -> Iterator[DetectedFrame]:
+        first = next(chosen, None)
+        if first is None:
+            return
+        (latest,) = self.detect([first.frame.pixels])
+        yield DetectedFrame(first.number, first.frame, latest, True)
+
+        def look(frame: Frame) -> None:
+            nonlocal latest
+            (latest,) = self.detect([frame.pixels])
+
+        with write_behind(look, depth=1, newest_wins=True) as looking:
+            for number, frame, _ in chosen:
+                looking.put(frame)
+                yield DetectedFrame(number, frame, latest, False)
+
+
+def _groups(chosen: Iterator[ChosenFrame], size: int) -> Iterator[list[ChosenFrame]]:
+    """Frames in a row with `size` among them that the network sees; the last group may have fewer."""
+    group: list[ChosenFrame] = []
+    num_to_detect = 0
+    for frame in chosen:
+        if frame.to_detect and num_to_detect == size:
+            yield group
+            group, num_to_detect = [], 0
+        group.append(frame)
+        num_to_detect += frame.to_detect
+    if group:
+        yield group

@@ -1,162 +1,239 @@
-"""Writing videos: the copy has the size, the rate, the time stamps and the sound of the video that it is made from."""
+"""Writing videos: the copy has the size, the rate, the time stamps and the sound of the video that it is made from.
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+Frames are encoded into a `SegmentStore`. When all are there, the file is put together from them and from what travels
+beside the pictures, and gets its name: a run that is killed leaves segments, with which another one can go on.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 import av
-import numpy as np
 from av.container import OutputContainer
 from av.packet import Packet
 from av.video.stream import VideoStream
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import OutputError, VideoError
-from ssd_detect.files import check_target, whole_file
+from ssd_detect.files import check_target, explained_writing, give_name
 from ssd_detect.media.video.clock import FrameTime
-from ssd_detect.media.video.colour import ColourConverter
+from ssd_detect.media.video.companions import CompanionSettings, check_companions, companions_of
+from ssd_detect.media.video.encoder import FrameEncoder, configure, ticks
+from ssd_detect.media.video.encoding import GIF, Encoder, check_encoder, choose_encoder, error_text
 from ssd_detect.media.video.frames import VideoInfo
-from ssd_detect.media.video.sound import SoundTracks, sound_of
+from ssd_detect.media.video.gif import write_gif
+from ssd_detect.media.video.store import SegmentStore, StoredFrame, work_folder
+from ssd_detect.settings import EncodingSettings
 
-CONTAINERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska"}
-"""Suffix of a file that can be written -> its container format."""
-
-# The index in front; and starts of tracks to 1/90000 s, for which the default is 1/1000 s.
-_MP4_OPTIONS = {"movflags": "faststart", "movie_timescale": "90000"}
-_MATROSKA_OPTIONS = {"avoid_negative_ts": "disabled"}  # else the frames come later when the sound starts before 0
-_ENCODER: Final = "libx264"
-# On 200 frames of 768x432 (H.264, 1.5 MB): 9 ms of CPU a frame with the conversion from RGB, 1.3 MB. The preset medium
-# takes 22 ms for the same size, time that a network on the same CPU would miss.
-_ENCODER_OPTIONS = {"preset": "veryfast", "crf": "18"}
+SEGMENT_FRAMES = 100
+"""Frames that a killed run loses at most; each segment begins with a key frame, at which players can start."""
 
 
 class VideoWriter:
-    """Writes an H.264 video beside its final name, which it takes when the `with` block ends well.
+    """Writes a video that gets its final name when the `with` block ends well.
 
-    Size, rate, time stamps, pixel aspect and colours are those of `like`. The picture format that every player knows,
-    yuv420p, has even sides only: an odd side grows by one pixel, a copy of the last row or column.
+    Size, rate, time stamps, pixel aspect and colours are those of `like`. Most codecs keep colour for four pixels
+    together, so that an odd side grows by one pixel, a copy of the last row or column.
 
     Args:
-        path: .mp4, .m4v, .mov (both with the index in front, so that it plays while loading) or .mkv.
+        path: .mp4, .m4v, .mov (with the index in front, so that they play while loading), .mkv, .webm, .avi or .gif.
         like: what the video is made from.
-        audio: take over the sound of `like.companions`.
+        encoding: codec and quality.
+        audio: take over the sound of `like.companions`; subtitles, chapters and metadata are taken over anyway.
+        from_start: `like` is a part of its video: let the first frame begin at 0, and the sound with it.
         overwrite: replace an existing file.
+        store: where frames wait; the caller decides when they go. None makes one that goes with the block.
 
     Raises:
-        OutputError: on entering: an unknown suffix, a file that exists or is the input itself, no place to write;
-            later: the system refuses to write.
+        OutputError: on entering: an unknown suffix, a file that exists or is the input itself, no place to write, no
+            encoder; later: the system refuses to write.
+        SettingError: on entering: an unknown codec.
         VideoError: sound that can be neither copied nor encoded; a frame of another size; no frames.
     """
 
     def __init__(
-        self, path: str | PathLike[str], *, like: VideoInfo, audio: bool = True, overwrite: bool = False
+        self,
+        path: str | PathLike[str],
+        *,
+        like: VideoInfo,
+        encoding: EncodingSettings | None = None,
+        audio: bool = True,
+        from_start: bool = False,
+        overwrite: bool = False,
+        store: SegmentStore | None = None,
     ) -> None:
         self._path, self._like = Path(path), like
-        self._audio, self._overwrite = audio, overwrite
-        self._converter = ColourConverter(like.colour.as_yuv())
-        self._has_frames = False
-        self._durations: dict[int, int] = {}  # of the frames inside the encoder, by time stamp
-        self._sound: SoundTracks | None = None
+        self._encoding = encoding or EncodingSettings()
+        self._audio, self._from_start, self._overwrite = audio, from_start, overwrite
+        self._given_store = store
+        self._waiting: deque[StoredFrame] = deque()  # frames inside the encoder
+        self.ends_with_pictures = False
+        """Set it when the source was not read to its end: sound that is left then is left out."""
+        self.notes: tuple[str, ...] = ()
+        """What becomes of sound and subtitles; of a source that is live it is known when the block has ended."""
+        self.losses: str | None = None
+        """What was damaged in them."""
 
     def __enter__(self) -> "VideoWriter":
-        _check_suffix(self._path)
+        self._encoder = choose_encoder(self._path, self._encoding)
         check_target(self._path, self._like.companions, overwrite=self._overwrite)
-        with ExitStack() as stack:
-            temporary = stack.enter_context(whole_file(self._path, overwrite=self._overwrite))
-            stack.enter_context(self._explained())
-            self._container = stack.enter_context(_open_output(temporary, self._path))
-            self._stream = _add_video(self._container, self._like)
-            if self._audio and self._like.companions is not None:
-                self._sound = stack.enter_context(sound_of(self._like.companions, self._container))
-            self._container.start_encoding()  # finds out what is missing before any work is done
-            self._opened = stack.pop_all()
+        _check_container(self._path, self._encoder)
+        self._store = self._given_store or SegmentStore(work_folder(self._path), SEGMENT_FRAMES, {})
+        check_encoder(self._path, self._encoder, self._like.width, self._like.height, self._like.rate)
+        self._check_companions()
+        self._frames = FrameEncoder(self._encoder, self._like)
+        self._num_frames = self._store.num_frames
+        self._store.prepare()
         return self
 
-    def append(self, pixels: Pixels, time: FrameTime) -> None:
-        """Add a frame: RGB uint8 (like.height, like.width, 3); `time` must grow from frame to frame."""
+    def _check_companions(self) -> None:
+        path = self._like.companions
+        if path is not None and path.is_file() and path.parent != self._store.folder:  # what is put aside there grows
+            settings = CompanionSettings(self._audio)
+            self.notes = check_companions(path, self._encoder.container.format, settings)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the copy."""
+        return self._encoder.size_for(self._like.width, self._like.height)
+
+    def append(self, pixels: Pixels, time: FrameTime, record: Mapping[str, Any] | None = None) -> None:
+        """Add a frame.
+
+        Args:
+            pixels: RGB uint8 (like.height, like.width, 3).
+            time: grows from frame to frame.
+            record: kept beside the frame in the store.
+        """
+        self._check_size(pixels)
+        base = self._like.time_base
+        start, duration = ticks(time.pts * time.time_base, base), ticks(time.duration * time.time_base, base)
+        self._waiting.append(StoredFrame(start, duration, False, 0, record or {}))
+        with self._explained():
+            packets = self._frames.encode(pixels, start, key=self._num_frames % self._store.length == 0)
+        self._num_frames += 1
+        self._keep(packets)
+
+    def _check_size(self, pixels: Pixels) -> None:
         size = (pixels.shape[1], pixels.shape[0])
         if size != (self._like.width, self._like.height):
             expected = f"{self._like.width}x{self._like.height}"
             raise VideoError(f"{self._path}: got a frame of {size[0]}x{size[1]} pixels, expected {expected}")
-        with self._explained():
-            frame = self._converter.from_rgb(_with_even_sides(pixels))
-            frame.time_base = self._like.time_base
-            frame.pts = round(time.pts * time.time_base / self._like.time_base)
-            self._durations[frame.pts] = round(time.duration * time.time_base / self._like.time_base)
-            self._mux(self._stream.encode(frame))
-        self._has_frames = True
 
-    def _mux(self, packets: "list[Packet[Any]]") -> None:
+    def _keep(self, packets: "list[Packet[Any]]") -> None:
         for packet in packets:
-            packet.duration = self._durations.pop(packet.pts or 0, 0)
-            if self._sound is not None and packet.dts is not None:
-                self._sound.write_until(packet.dts * packet.time_base)
-            self._container.mux(packet)
+            frame = self._waiting.popleft() if self._waiting else None
+            if frame is None or packet.pts != frame.pts:
+                raise OutputError(f"{self._path}: the encoder {self._encoder.name} changes the order of frames")
+            self._store.append(frame._replace(is_key=packet.is_keyframe, size=packet.size), bytes(packet))
 
     def _finish(self) -> None:
-        if not self._has_frames:
+        if self._num_frames == 0:
             raise VideoError(f"{self._path}: got no frames, so there is nothing to save")
-        self._mux(self._stream.encode(None))
-        if self._sound is not None:
-            self._sound.write_until(None)
-        self._container.close()
+        with self._explained():
+            packets = self._frames.flush()
+        self._keep(packets)
+        self._store.seal()
+        temporary = self._store.folder / f"whole{self._path.suffix}"
+        with self._explained(), explained_writing(self._path):
+            if self._encoder.container.format == GIF:
+                self._write_gif(temporary)
+            else:
+                self._put_together(temporary)
+        give_name(temporary, self._path, overwrite=self._overwrite)
+
+    def _put_together(self, temporary: Path) -> None:
+        companions = CompanionSettings(self._audio, self._moved_by(), self._end())
+        with _open_output(temporary, self._encoder) as container:
+            stream = _add_video(container, self._encoder, self._like)
+            if self._like.companions is None:
+                self._mux(container, stream, lambda seconds: None)
+                return
+            with companions_of(self._like.companions, container, companions) as beside:
+                self._mux(container, stream, beside.write_until)
+                self.notes, self.losses = beside.notes, beside.losses
+
+    def _mux(self, container: OutputContainer, stream: VideoStream, write_until: Any) -> None:
+        base, first = self._like.time_base, ticks(self._moved_by() or Fraction(0), self._like.time_base)
+        for frame, content in self._store.packets():
+            packet = av.Packet(content)
+            packet.stream, packet.is_keyframe, packet.time_base = stream, frame.is_key, base
+            packet.pts = packet.dts = frame.pts - first
+            packet.duration = frame.duration
+            write_until(packet.dts * base)
+            container.mux(packet)
+        write_until(None)
+        container.close()
+
+    def _moved_by(self) -> Fraction | None:
+        """The second of the source at which the copy begins; None when it keeps the source's clock."""
+        first = self._store.first().pts * self._like.time_base
+        return first if self._from_start or first < 0 or self._encoder.container.fixed_rate else None
+
+    def _end(self) -> Fraction | None:
+        if not self.ends_with_pictures:
+            return None
+        last = self._store.last()
+        return (last.pts + last.duration) * self._like.time_base
+
+    def _write_gif(self, temporary: Path) -> None:
+        base, first = self._like.time_base, self._store.first().pts
+        last = self._store.last()
+        pictures = ((png, (frame.pts - first) * base) for frame, png in self._store.packets())
+        write_gif(temporary, pictures, self.size, last.duration * base)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except av.FFmpegError as error:
-            raise OutputError(f"{self._path}: cannot be written: {error.strerror}") from error
+            raise OutputError(f"{self._path}: cannot be written: {error_text(error)}") from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            self._opened.__exit__(kind, error, trace)
-            return
-        with self._opened:
-            self._finish()
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            with suppress(OutputError):
+                self._store.close()
+            if self._given_store is None:
+                self._store.clear()
 
 
-def _check_suffix(path: Path) -> None:
-    if path.suffix.lower() not in CONTAINERS:
-        raise OutputError(f"{path}: cannot write {path.suffix or 'a file without suffix'}; use .mp4, .mov or .mkv")
+def _check_container(path: Path, encoder: Encoder) -> None:
+    if encoder.container.format == GIF:
+        return
+    with _open_output(Path(os.devnull), encoder) as container:
+        try:
+            container.add_stream(encoder.name, 25)
+        except ValueError as error:
+            raise OutputError(f"{path}: {path.suffix} does not take what {encoder.name} makes") from error
 
 
 @contextmanager
-def _open_output(temporary: Path, path: Path) -> Iterator[OutputContainer]:
+def _open_output(temporary: Path, encoder: Encoder) -> Iterator[OutputContainer]:
     """The container to fill; when the block fails, it is closed without a word: the file goes anyway."""
-    name = CONTAINERS[path.suffix.lower()]
-    options = _MATROSKA_OPTIONS if name == "matroska" else _MP4_OPTIONS
-    container = av.open(str(temporary.absolute()), "w", format=name, container_options=dict(options))
+    options = dict(encoder.container.options)
+    container = av.open(str(temporary.absolute()), "w", format=encoder.container.format, container_options=options)
     try:
         yield container
     finally:
-        with suppress(av.FFmpegError):
+        with suppress(av.FFmpegError, OSError):
             container.close()
 
 
-def _add_video(container: OutputContainer, like: VideoInfo) -> VideoStream:
-    try:
-        stream = container.add_stream(_ENCODER, like.rate, options=dict(_ENCODER_OPTIONS))
-    except ValueError as error:
-        raise OutputError(f"this build of PyAV has no {_ENCODER} encoder; type: pip install --upgrade av") from error
-    stream.width, stream.height = like.width + like.width % 2, like.height + like.height % 2
-    stream.pix_fmt = "yuv420p"
-    context, colour = stream.codec_context, like.colour.as_yuv()
-    context.time_base = like.time_base
-    if like.pixel_aspect is not None:
-        context.sample_aspect_ratio = like.pixel_aspect
-    context.colorspace, context.color_range = colour.matrix, colour.range
-    context.color_primaries, context.color_trc = colour.primaries, colour.transfer
+def _add_video(container: OutputContainer, encoder: Encoder, like: VideoInfo) -> VideoStream:
+    """The stream for packets that `FrameEncoder` made: its encoder only tells what stands in the file's head."""
+    stream = container.add_stream(encoder.name, like.rate, options=dict(encoder.options))
+    assert isinstance(stream, VideoStream)
+    configure(stream.codec_context, encoder, like)
+    stream.codec_context.open()
     return stream
-
-
-def _with_even_sides(pixels: Pixels) -> Pixels:
-    height, width = pixels.shape[:2]
-    if height % 2 == width % 2 == 0:
-        return pixels
-    return np.pad(pixels, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")

@@ -1,8 +1,5 @@
 """What FFmpeg may open besides the source itself: a playlist or a redirect can name anything."""
 
-LOCAL_OPTIONS = {"protocol_whitelist": "file"}
-"""Options of `av.open` for a file: a playlist on this computer opens no connections."""
-
 PIPE_OPTIONS = {"protocol_whitelist": "data"}
 """Options of `av.open` for an open stream: it leads nowhere else. `data` holds its content in the address itself."""
 

@@ -158,7 +158,7 @@ class StreamReader(ClosedAtEnd):
         before = self._clock.seconds
         self._clock.restart()
         frame = self._shown(first)
-        self._gap_seconds += frame.time.start_seconds - before
+        self._gap_seconds += frame.time.start - before
         self._frames = chain([frame], map(self._shown, self._rest))
         return True
 

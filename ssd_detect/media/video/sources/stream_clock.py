@@ -31,7 +31,7 @@ class StreamClock:
     @property
     def seconds(self) -> float:
         """How far it has come: the end of the last frame."""
-        return 0.0 if self._last is None else self._last.end_seconds
+        return 0.0 if self._last is None else float(self._last.end)
 
     def restart(self) -> None:
         """The next frame is the first of a new connection."""

@@ -1,0 +1,70 @@
+"""Opening video files with FFmpeg, and finding the track that is to be seen."""
+
+from pathlib import Path
+
+import av
+from av.container import InputContainer
+from av.stream import Disposition
+from av.video.stream import VideoStream
+
+from ssd_detect.errors import VideoError
+
+LOCAL_ONLY = {"protocol_whitelist": "file"}
+"""For files: a playlist among them must not open connections, see FFmpeg's documentation of protocols."""
+
+_EXPECTED = "expected a video file such as .mp4, .mov or .mkv"
+_TEXT = "tty"  # FFmpeg films the words of any .txt
+_PICTURE = "image2"  # and names that end in _pipe, such as png_pipe
+
+
+def open_file(path: Path) -> InputContainer:
+    """Open a file.
+
+    Raises:
+        VideoError: no such file, or not a video.
+    """
+    _check_source(path)
+    try:
+        container = av.open(str(path.absolute()), "r", options=dict(LOCAL_ONLY))
+    except (av.FFmpegError, OSError) as error:
+        raise VideoError(
+            f"{path}: cannot be read ({error.strerror}), {_EXPECTED}; "
+            "a recording or download that was broken off may lack its index"
+        ) from error
+    name = container.format.name
+    if name in (_TEXT, _PICTURE) or name.endswith("_pipe"):
+        container.close()
+        kind = "a text" if name == _TEXT else "a picture (use ssd-detect image)"
+        raise VideoError(f"{path}: is {kind}, {_EXPECTED}")
+    return container
+
+
+def _check_source(path: Path) -> None:
+    if not path.exists():
+        raise VideoError(f"{path}: no such file")
+    if path.is_dir():
+        raise VideoError(f"{path}: is a folder, expected a video file")
+    if path.is_file() and path.stat().st_size == 0:
+        raise VideoError(f"{path}: is empty (0 bytes), expected a video file")
+
+
+def video_stream(container: InputContainer, name: str, *, threads: bool = True) -> VideoStream:
+    """The first video track that is no cover picture.
+
+    Args:
+        container: opened.
+        name: of the source, for errors.
+        threads: decode several frames at once.
+
+    Raises:
+        VideoError: there is none, or no decoder for it.
+    """
+    for stream in container.streams.video:
+        if stream.disposition & Disposition.attached_pic:
+            continue
+        if getattr(stream, "codec_context", None) is None:
+            raise VideoError(f"{name}: PyAV has no decoder for its video track; convert it to H.264 with ffmpeg first")
+        stream.thread_type = "AUTO" if threads else "NONE"
+        return stream
+    kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+    raise VideoError(f"{name}: has no video track (found: {kinds})")

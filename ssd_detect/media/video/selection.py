@@ -1,0 +1,106 @@
+"""Which frames of a video are taken, and which of them the network sees."""
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.media.video.frames import Frame
+from ssd_detect.settings import Selection
+
+
+class ChosenFrame(NamedTuple):
+    """A frame that is taken.
+
+    Args:
+        number: its place among the frames that are taken, from 0.
+        frame: the frame.
+        to_detect: whether the network sees it; the objects of the others come from their neighbours.
+    """
+
+    number: int
+    frame: Frame
+    to_detect: bool
+
+
+class Chosen:
+    """The chosen frames of a source, to be iterated once.
+
+    Args:
+        frames: all of it.
+        selection: what is wanted.
+        begin: second of the frames' clock from which a player counts.
+        first_index: the number of the first frame; not 0 when the source begins later.
+        num_done: frames below this number are done already and left out.
+        stop: asked before each frame; True ends.
+    """
+
+    def __init__(
+        self,
+        frames: Iterable[Frame],
+        selection: Selection,
+        *,
+        begin: Fraction = Fraction(0),
+        first_index: int = 0,
+        num_done: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._frames, self._selection, self._begin, self._stop = frames, selection, begin, stop
+        self._first_index, self._num_done = first_index, num_done
+        self.ended_early = False
+        """Whether frames of the source are left."""
+
+    def __iter__(self) -> Iterator[ChosenFrame]:
+        for index, (repeats, frame) in enumerate(self._timed(), self._first_index):
+            if index == self._selection.max_frames or self._stop():
+                self.ended_early = True
+                return
+            if index >= self._num_done:
+                yield ChosenFrame(index, frame, self._is_to_detect(index, repeats))
+
+    def _is_to_detect(self, index: int, repeats: bool) -> bool:
+        if self._selection.stride > 1:
+            return index % self._selection.stride == 0
+        return not repeats or index == self._num_done
+
+    def _timed(self) -> Iterator[tuple[bool, Frame]]:
+        frames = self._within(self._frames)
+        rate = self._selection.rate
+        return at_rate(frames, rate) if rate else ((False, frame) for frame in frames)
+
+    def _within(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        selection, end = self._selection, self._selection.end
+        for frame in frames:
+            seconds = frame.time.start - self._begin
+            if selection.start is not None and seconds < selection.start:
+                continue
+            if selection.max_seconds is not None and end is None:
+                end = seconds + selection.max_seconds
+            if end is not None and seconds >= end:
+                self.ended_early = True
+                return
+            yield frame
+
+
+def at_rate(frames: Iterable[Frame], rate: Fraction) -> Iterator[tuple[bool, Frame]]:
+    """Frames at n / rate seconds, so that nothing drifts: each is the last one that is due then.
+
+    A frame is due at the tick that is nearest to its time. The flag tells whether the frame before is repeated.
+    """
+    shown: Frame | None = None
+    tick, repeats = 0, False
+    for frame in frames:
+        due = round(frame.time.start * rate)
+        while shown is not None and tick < due:
+            yield repeats, _at_tick(shown, tick, rate)
+            tick, repeats = tick + 1, True
+        tick = max(tick, due)
+        shown, repeats = frame, False
+    end = tick if shown is None else max(tick + 1, round(shown.time.end * rate))
+    while shown is not None and tick < end:
+        yield repeats, _at_tick(shown, tick, rate)
+        tick, repeats = tick + 1, True
+
+
+def _at_tick(frame: Frame, tick: int, rate: Fraction) -> Frame:
+    return frame._replace(time=FrameTime(tick, 1, 1 / rate))
