@@ -1,15 +1,20 @@
 """Sources of frames besides plain files: which argument is what, and what each brings."""
 
+import io
+import os
+import pty
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import av
 import imageio.v3
 import numpy as np
 import pytest
@@ -26,7 +31,24 @@ from ssd_detect.media.video.sources.iterables import frames_at_rate
 from ssd_detect.media.video.sources.opening import open_source
 from ssd_detect.media.video.sources.settings import SourceSettings
 from ssd_detect.media.video.sources.timed import TimedWorker
-from tests.clips import ffmpeg, pictures
+from ssd_detect.media.video.writer import VideoWriter
+from tests.clips import H264, SOUND, facts, ffmpeg, furthest, pictures
+from tests.live_servers import (
+    DROP,
+    REFUSE,
+    STALL,
+    Plan,
+    Plans,
+    RtspServer,
+    closed_port,
+    endless_bytes,
+    http_server,
+    motion_jpeg,
+    packets_to_a_port,
+    redirect,
+    silent_server,
+    whole,
+)
 
 FILE, URL, STDIN, CAMERA, SEQUENCE = SourceKind
 
@@ -69,7 +91,7 @@ def read(argument: str, **settings: Any) -> tuple[list[Frame], str | None]:
 
 
 def starts(frames: list[Frame]) -> list[float]:
-    return [float(frame.time.start) for frame in frames]
+    return [frame.time.start_seconds for frame in frames]
 
 
 def colours(frames: list[Frame]) -> list[list[int]]:
@@ -281,15 +303,9 @@ class TestAnimations:
     @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "AVIF"])
     def test_frames_durations_and_rate(self, kind: str) -> None:
         images = [plain((16, 12), *colour) for colour in (RED, GREEN, BLUE)]
-        options: dict[str, dict[str, Any]] = {"WEBP": {"lossless": True}, "AVIF": {"quality": 100}}
+        exact: dict[str, dict[str, Any]] = {"WEBP": {"lossless": True}, "AVIF": {"quality": 100}}
         images[0].save(
-            "a.x",
-            kind,
-            save_all=True,
-            append_images=images[1:],
-            duration=[100, 250, 50],
-            loop=0,
-            **options.get(kind, {}),
+            "a.x", kind, save_all=True, append_images=images[1:], duration=[100, 250, 50], loop=0, **exact.get(kind, {})
         )
         with opened("a.x") as source:
             assert (source.info.rate, source.info.time_base) == (Fraction(3000, 400), Fraction(1, 1000))
@@ -361,8 +377,8 @@ class TestCameras:
                 frames.append(frame)
                 time.sleep(0.01)
         assert len(frames) == 10
-        assert frames[0].time.start == pytest.approx(0, abs=0.001)
-        assert all(after.time.start - before.time.start > 0.009 for before, after in pairwise(frames))
+        assert frames[0].time.start_seconds == pytest.approx(0, abs=0.001)
+        assert all(after.time.start_seconds - before.time.start_seconds > 0.009 for before, after in pairwise(frames))
         with VideoReader(film) as reader:
             for one, other in zip(frames, reader, strict=True):
                 assert np.abs(one.pixels.astype(int) - other.pixels).mean() < 3
@@ -413,7 +429,7 @@ class TestIterables:
         given = [np.full((4, 6, 3), n, np.uint8) for n in range(3)]
         frames = list(frames_at_rate(iter(given), 12.5))
         assert starts(frames) == [0, 0.08, 0.16]
-        assert [float(f.time.end) for f in frames] == [0.08, 0.16, 0.24]
+        assert [f.time.end_seconds for f in frames] == [0.08, 0.16, 0.24]
         assert all(frame.pixels is one for frame, one in zip(frames, given, strict=True))
 
     def test_what_imageio_reads(self) -> None:
@@ -453,3 +469,420 @@ class TestIterables:
         with pytest.raises(PictureError) as caught:
             next(frames)
         assert str(caught.value).startswith(message)
+
+
+QUICK: dict[str, Any] = {"timeout_seconds": 0.7, "first_pause_seconds": 0.05, "reconnects": 2}
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Two seconds at 30 frames/s with sound, as several files; and a raw stream for RTSP."""
+    folder = tmp_path_factory.mktemp("clips")
+    both = f"{pictures()} {SOUND} {H264} -c:a aac"
+    raw = f"{pictures('64x48', '25')} -c:v libx264 -preset ultrafast -tune zerolatency -x264-params slices=1:keyint=5"
+    made = {
+        "end.mp4": both,
+        "front.mp4": f"{both} -movflags faststart",
+        "a.ts": both,
+        "a.mkv": both,
+        "silent.mp4": f"{pictures()} {H264} -movflags faststart",
+        "big.mp4": f"{pictures('320x240')} {SOUND} -c:v mjpeg -q:v 1 -c:a aac",
+        "odd.flv": f"{pictures()} -f lavfi -i sine=d=2:r=22050 -c:v flv -c:a nellymoser",
+        "sound.mp3": "-f lavfi -i sine=d=2",
+        "raw.h264": f"{raw} -pix_fmt yuv420p -f h264",
+    }
+    return {name: ffmpeg(arguments, folder / name).read_bytes() for name, arguments in made.items()}
+
+
+@pytest.fixture(scope="module")
+def jpegs() -> list[bytes]:
+    """Thirty grey pictures, each brighter than the one before."""
+    files = [io.BytesIO() for _ in range(30)]
+    for n, file in enumerate(files):
+        plain((64, 48), *[n * 8] * 3).save(file, "JPEG", quality=90)
+    return [file.getvalue() for file in files]
+
+
+def heard(path: Path) -> tuple[list[bytes], list[Fraction]]:
+    """The packets of the only audio track of a file, and their times."""
+    with av.open(str(path), "r") as container:
+        (track,) = container.streams.audio
+        packets = [packet for packet in container.demux(track) if packet.size]
+        times = [packet.pts * packet.time_base for packet in packets if packet.pts is not None]
+        return [bytes(packet) for packet in packets], times
+
+
+def message(argument: str, **settings: Any) -> str:
+    """The error with which it cannot be opened; nothing takes long."""
+    begin = time.monotonic()
+    with pytest.raises(VideoError) as caught:
+        opened(argument, **{**QUICK, **settings})
+    assert time.monotonic() - begin < 5
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class TestWholeFilesOnServers:
+    @pytest.mark.parametrize("parts", [False, True])
+    @pytest.mark.parametrize("name", ["front.mp4", "end.mp4", "a.ts", "a.mkv", "silent.mp4"])
+    def test_every_frame_and_the_sound(
+        self, name: str, parts: bool, clips: dict[str, bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        make("spool/x")
+        Path(name).write_bytes(clips[name])
+        with http_server({"/v": whole(clips[name], parts=parts)}) as server:
+            source = opened(f"{server}/v", spool=Path("spool"), **QUICK)
+            with source, VideoReader(name) as reader:
+                info, expected = source.info, reader.info
+                assert (info.is_live, info.time_base, info.rate) == (False, expected.time_base, expected.rate)
+                frames, local = list(source), list(reader)
+        assert [frame.time for frame in frames] == [frame.time for frame in local]
+        assert all((a.pixels == b.pixels).all() for a, b in zip(frames, local, strict=True))
+        assert source.losses is None
+        if name == "silent.mp4":
+            assert info.companions is None
+        else:
+            assert info.companions is not None
+            (sound, times), (before, times_before) = heard(info.companions), heard(Path(name))
+            assert len(sound) == len(before)
+            assert furthest(times, times_before) < 0.001
+        assert capfd.readouterr() == ("", "")
+
+    def test_an_index_at_the_end_needs_parts(self, clips: dict[str, bytes]) -> None:
+        with http_server({"/v": whole(clips["big.mp4"], parts=True), "/w": whole(clips["big.mp4"])}) as server:
+            assert len(read(f"{server}/v", **QUICK)[0]) == 60
+            assert message(f"{server}/w").endswith("; its index may stand behind them, so download the file")
+
+    def test_without_a_spool_there_is_no_sound(self, clips: dict[str, bytes]) -> None:
+        with http_server({"/v": whole(clips["a.ts"])}) as server, opened(f"{server}/v", **QUICK) as source:
+            assert source.info.companions is None
+            assert len(list(source)) == 60
+
+    def test_the_spooled_sound_fits_the_copy(self, clips: dict[str, bytes]) -> None:
+        make("spool/x")
+        answers = {"/v": whole(clips["a.ts"])}
+        with http_server(answers) as server, opened(f"{server}/v", spool=Path("spool"), **QUICK) as source:
+            frames = list(source)
+        with VideoWriter("out.mp4", like=source.info) as writer:
+            for frame in frames:
+                writer.append(frame.pixels, frame.time)
+        made = facts(Path("out.mp4"))
+        assert [track.codec for track in made.sound] == ["aac"]
+        assert len(made.sound[0].packets) > 80
+        assert abs(made.sound[0].times[0] - made.times[0]) < 0.1
+
+    def test_sound_that_cannot_be_spooled_is_given_up(self, clips: dict[str, bytes]) -> None:
+        make("spool/x")
+        answers = {"/v": whole(clips["odd.flv"])}
+        with http_server(answers) as server, opened(f"{server}/v", spool=Path("spool"), **QUICK) as source:
+            assert source.info.companions is None
+            assert len(list(source)) == 60
+        assert source.losses is not None
+        assert source.losses.startswith("its sound is missing from 0.0 s on (")
+
+    @pytest.mark.parametrize("name", ["front.mp4", "a.mkv", "a.ts"])
+    def test_what_breaks_off_ends_with_a_word(self, name: str, clips: dict[str, bytes]) -> None:
+        content = clips[name]
+        with http_server({"/v": whole(content, cut=len(content) // 3)}) as server:
+            frames, losses = read(f"{server}/v", **QUICK)
+        assert 5 < len(frames) < 60
+        assert losses is not None
+        assert losses.startswith(("it broke off after ", "it ends after "))
+
+    def test_what_stalls_ends_with_a_word(self, clips: dict[str, bytes]) -> None:
+        def answer(handler: Any) -> None:
+            whole(clips["a.ts"], cut=len(clips["a.ts"]) // 2)(handler)
+            stopped.wait(10)
+
+        stopped = threading.Event()
+        begin = time.monotonic()
+        with http_server({"/v": answer}, stopped) as server:
+            frames, losses = read(f"{server}/v", **QUICK)
+        assert 5 < len(frames) < 60
+        assert losses is not None
+        assert losses.endswith(" s: no answer within 0.7 s")
+        assert time.monotonic() - begin < 5
+
+
+class TestWrongAnswers:
+    def test_nobody_there(self) -> None:
+        port = closed_port()
+        for scheme in ("http", "rtsp", "rtmp", "tcp"):
+            url = f"{scheme}://me:secret@127.0.0.1:{port}/v?token=secret"
+            assert message(url) == f"{scheme}://127.0.0.1:{port}/v?token=*** : cannot be read".replace(" :", ":") + (
+                " (Connection refused)"
+            )
+
+    def test_unknown_host(self) -> None:
+        url = "rtsp://me:secret@host.invalid/v"
+        assert message(url) == "rtsp://host.invalid/v: its host cannot be found; check the address and the network"
+
+    @pytest.mark.parametrize("scheme", ["http", "rtsp", "rtmp", "tcp"])
+    def test_never_a_word(self, scheme: str) -> None:
+        with silent_server() as port:
+            url = f"{scheme}://127.0.0.1:{port}/v"
+            assert message(url) == f"{url}: no answer within 0.7 s"
+
+    def test_answers_that_are_no_video(self, clips: dict[str, bytes]) -> None:
+        page = b"<!DOCTYPE html><html><body>hello</body></html>" * 50
+        picture = io.BytesIO()
+        plain((64, 48), *RED).save(picture, "PNG")
+        answers = {
+            "/page": whole(page, "text/html"),
+            "/picture": whole(picture.getvalue(), "image/png"),
+            "/empty": whole(b""),
+            "/noise": whole(bytes(range(256)) * 40),
+            "/a.txt": whole(b"hello there\n" * 500, "text/plain"),
+            "/song": whole(clips["sound.mp3"]),
+        }
+        with http_server(answers) as server:
+            for path in ("/page", "/noise", "/empty"):
+                assert message(server + path).startswith(f"{server}{path}: is no video that can be read; give the ")
+            assert message(f"{server}/gone") == f"{server}/gone: cannot be read (Server returned 404 Not Found)"
+            assert message(f"{server}/picture").endswith(": is a picture (use ssd-detect image), expected a video")
+            assert message(f"{server}/a.txt").endswith(": is a text, expected a video")
+            assert message(f"{server}/song").endswith(": has no video track (found: audio)")
+
+    def test_files_of_this_computer_stay_out_of_reach(self, clips: dict[str, bytes]) -> None:
+        local = Path("a.ts").absolute()
+        local.write_bytes(clips["a.ts"])
+        playlist = f"#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nfile://{local}\n#EXT-X-ENDLIST\n"
+        kind = "application/vnd.apple.mpegurl"
+        answers = {"/a.m3u8": whole(playlist.encode(), kind), "/b.ts": redirect(f"file://{local}")}
+        with http_server(answers) as server:
+            message(f"{server}/a.m3u8")
+            message(f"{server}/b.ts")
+
+    def test_a_playlist_on_the_server(self, clips: dict[str, bytes]) -> None:
+        playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\na.ts\n#EXT-X-ENDLIST\n"
+        kind = "application/vnd.apple.mpegurl"
+        answers = {"/a.m3u8": whole(playlist.encode(), kind), "/a.ts": whole(clips["a.ts"])}
+        with http_server(answers) as server:
+            frames, losses = read(f"{server}/a.m3u8", **QUICK)
+        assert (len(frames), losses) == (60, None)
+
+
+class TestLiveStreams:
+    def test_motion_jpeg_that_never_ends(self, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(pause=0.05)])
+        answers = {"/v": motion_jpeg(jpegs, plans)}
+        with http_server(answers, plans.stopped) as server, opened(f"{server}/v", **QUICK) as source:
+            assert (source.info.is_live, source.info.frame_count) == (True, None)
+            frames = list(islice(source, 20))
+        assert [f.pixels[0, 0, 0] for f in frames] == pytest.approx([n * 8 for n in range(20)], abs=3)
+        assert starts(frames)[0] == pytest.approx(0, abs=0.01)
+        assert 0.5 < starts(frames)[-1] < 3  # by the clock: as FFmpeg counts it, it would be 0.76
+        assert source.losses is None
+        assert plans.num_connections == 1
+
+    def test_one_that_comes_back(self, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(5), Plan(ending=REFUSE), Plan(4), Plan(3), Plan(ending=REFUSE)])
+        with http_server({"/v": motion_jpeg(jpegs, plans)}, plans.stopped) as server:
+            frames, losses = read(f"{server}/v", **QUICK)
+        assert [round(int(f.pixels[0, 0, 0]) / 8) for f in frames] == [*range(5), *range(4), *range(3)]
+        assert losses is not None
+        assert losses.startswith("the connection was lost after ")
+        assert " s and could not be made again in 2 tries; the connection was lost 2 times, 0." in losses
+        assert losses.endswith(" s are missing")
+        assert plans.num_connections == 6
+        assert starts(frames)[5] - starts(frames)[4] > 0.14  # two pauses, 0.05 and 0.1 s
+
+    def test_one_that_stalls(self, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(5, STALL)])
+        begin = time.monotonic()
+        with http_server({"/v": motion_jpeg(jpegs, plans)}, plans.stopped) as server:
+            frames, losses = read(f"{server}/v", **{**QUICK, "reconnects": 0})
+        assert len(frames) == 5
+        assert losses is not None
+        assert losses.startswith("the connection was lost after 0.")
+        assert losses.endswith(" s")
+        assert 0.6 < time.monotonic() - begin < 4
+
+    def test_one_that_stalls_and_comes_back(self, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(5, STALL), Plan(5, STALL), Plan(ending=REFUSE)])
+        with http_server({"/v": motion_jpeg(jpegs, plans)}, plans.stopped) as server:
+            frames, _ = read(f"{server}/v", **QUICK)
+        assert len(frames) == 10
+        assert 0.6 < starts(frames)[5] - starts(frames)[4] < 3
+
+    @pytest.mark.parametrize("ending", [STALL, DROP])
+    def test_one_without_a_first_picture(self, ending: str, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(0, ending)])
+        with http_server({"/v": motion_jpeg(jpegs, plans)}, plans.stopped) as server:
+            assert message(f"{server}/v").startswith(f"{server}/v: ")
+
+    def test_transport_stream_with_sound(self, clips: dict[str, bytes]) -> None:
+        make("spool/x")
+        plans = Plans([Plan(pause=0.001), Plan(ending=REFUSE)])
+        with http_server({"/v": endless_bytes(clips["a.ts"], plans)}, plans.stopped) as server:
+            source = opened(f"{server}/v", spool=Path("spool"), **QUICK)
+            with source:
+                assert source.info.is_live
+                frames = list(source)
+        assert len(frames) == 60
+        assert starts(frames) == pytest.approx([starts(frames)[0] + n / 30 for n in range(60)], abs=0.001)
+        assert source.losses == "the connection was lost after 2.0 s and could not be made again in 2 tries"
+        Path("a.ts").write_bytes(clips["a.ts"])
+        old, companions = facts(Path("a.ts")), source.info.companions
+        assert companions is not None
+        sound, times = heard(companions)
+        assert len(sound) >= len(old.sound[0].packets) - 2
+        late = old.sound[0].times[0] - old.times[0]
+        assert float(times[0]) - starts(frames)[0] == pytest.approx(float(late), abs=0.002)
+
+    def test_times_go_on_where_a_stream_begins_anew(self, clips: dict[str, bytes]) -> None:
+        make("spool/x")
+        plans = Plans([Plan(15), Plan(pause=0.001), Plan(ending=REFUSE)])
+        with http_server({"/v": endless_bytes(clips["a.ts"], plans)}, plans.stopped) as server:
+            frames, losses = read(f"{server}/v", spool=Path("spool"), **QUICK)
+        assert 65 < len(frames) < 120
+        assert starts(frames)[-1] < 5
+        assert losses is not None
+        assert "; its sound is missing from " in losses
+
+    def test_packets_without_a_connection(self, clips: dict[str, bytes]) -> None:
+        with packets_to_a_port(clips["a.ts"]) as port, opened(f"udp://127.0.0.1:{port}", **QUICK) as source:
+            assert source.info.is_live
+            frames = list(islice(source, 40))
+        assert starts(frames)[-1] - starts(frames)[0] == pytest.approx(39 / 30, abs=0.01)
+
+    def test_closed_while_waiting(self, jpegs: list[bytes]) -> None:
+        plans = Plans([Plan(5), Plan(ending=REFUSE)])
+        with http_server({"/v": motion_jpeg(jpegs, plans)}, plans.stopped) as server:
+            source = opened(f"{server}/v", timeout_seconds=5, first_pause_seconds=5)
+            threading.Timer(0.3, source.close).start()
+            begin = time.monotonic()
+            assert len(list(source)) == 5
+            assert time.monotonic() - begin < 3
+            source.close()
+
+
+class TestRtsp:
+    def test_frames_and_times(self, clips: dict[str, bytes]) -> None:
+        plans = Plans([Plan()])
+        server = RtspServer(clips["raw.h264"], plans)
+        with server.running() as place, opened(f"rtsp://{place}/live", **QUICK) as source:
+            assert source.info.is_live
+            frames = list(islice(source, 60))
+        gaps = {round(after - before, 3) for before, after in pairwise(starts(frames))}
+        assert gaps == {0.04}
+        assert frames[0].pixels.std() > 30
+
+    def test_password(self, clips: dict[str, bytes]) -> None:
+        plans = Plans([Plan()])
+        with RtspServer(clips["raw.h264"], plans, login="me:secret").running() as place:
+            with opened(f"rtsp://me:secret@{place}/live", **QUICK) as source:
+                assert source.info.name == f"rtsp://{place}/live"
+                next(iter(source))
+            assert "401" in message(f"rtsp://me:other@{place}/live")
+
+    @pytest.mark.parametrize("ending", [STALL, DROP])
+    def test_lost_and_found(self, ending: str, clips: dict[str, bytes], capfd: pytest.CaptureFixture[str]) -> None:
+        plans = Plans([Plan(40, ending), Plan(40, ending), Plan(ending=REFUSE)])
+        with RtspServer(clips["raw.h264"], plans).running() as place:
+            frames, losses = read(f"rtsp://{place}/live", **QUICK)
+        assert len(frames) > 70
+        assert losses is not None
+        assert " s and could not be made again in 2 tries; the connection was lost 1 times, " in losses
+        assert capfd.readouterr() == ("", "")
+
+
+class TestStandardInput:
+    @pytest.fixture
+    def pipe_in(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None]]:
+        """Put bytes on standard input, through a real pipe."""
+        keyboard = sys.stdin
+
+        def put(content: bytes) -> None:
+            reading, writing = os.pipe()
+
+            def write() -> None:
+                with os.fdopen(writing, "wb") as pipe, suppress(BrokenPipeError):
+                    pipe.write(content)
+
+            threading.Thread(target=write, daemon=True).start()
+            monkeypatch.setattr(sys, "stdin", os.fdopen(reading))
+
+        yield put
+        if sys.stdin is not keyboard:
+            sys.stdin.close()
+
+    @pytest.mark.parametrize("name", ["front.mp4", "end.mp4", "a.ts", "a.mkv", "silent.mp4"])
+    def test_every_frame_and_the_sound(
+        self, name: str, clips: dict[str, bytes], pipe_in: Callable[[bytes], None]
+    ) -> None:
+        make("spool/x")
+        Path(name).write_bytes(clips[name])
+        pipe_in(clips[name])
+        with opened("-", spool=Path("spool")) as source, VideoReader(name) as reader:
+            assert (source.info.name, source.info.is_live) == ("-", False)
+            frames, local = list(source), list(reader)
+            assert [frame.time for frame in frames] == [frame.time for frame in local]
+            assert all((a.pixels == b.pixels).all() for a, b in zip(frames, local, strict=True))
+            assert source.losses is None
+            sound = source.info.companions
+            assert (sound is None) == (name == "silent.mp4")
+        if name == "end.mp4":
+            assert sorted(path.name for path in Path("spool").iterdir()) == ["x"]
+        elif sound is not None:
+            assert len(heard(sound)[0]) == len(heard(Path(name))[0])
+
+    def test_an_animation(self, pipe_in: Callable[[bytes], None]) -> None:
+        file = io.BytesIO()
+        plain((16, 12), *RED).save(file, "GIF", save_all=True, append_images=[plain((16, 12), *BLUE)], duration=100)
+        pipe_in(file.getvalue())
+        frames, losses = read("-")
+        assert (colours(frames), losses) == ([list(RED), list(BLUE)], None)
+
+    def test_a_cut_off_video(self, clips: dict[str, bytes], pipe_in: Callable[[bytes], None]) -> None:
+        pipe_in(clips["front.mp4"][: -len(clips["front.mp4"]) // 3])
+        frames, losses = read("-")
+        assert 5 < len(frames) < 60
+        assert losses is not None
+        assert "it ends after " in losses or "it broke off after " in losses
+
+    @pytest.mark.parametrize(
+        ("content", "expected"),
+        [
+            (b"", "standard input is empty (0 bytes), expected a video"),
+            (b"hello " * 100, "standard input: cannot be read (Invalid data found when processing input), expected"),
+            (b"\0\0\0\x08mdat" + bytes(50), "standard input: cannot be read ("),
+            (b"\x89PNG\r\n\x1a\n", "standard input: is a picture (use ssd-detect image), expected"),
+        ],
+    )
+    def test_no_video(self, content: bytes, expected: str, pipe_in: Callable[[bytes], None]) -> None:
+        pipe_in(content)
+        with pytest.raises(VideoError) as caught:
+            opened("-")
+        assert str(caught.value).startswith(expected)
+
+    def test_a_terminal_or_nothing_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        ours, theirs = pty.openpty()
+        with os.fdopen(theirs) as terminal:
+            monkeypatch.setattr(sys, "stdin", terminal)
+            with pytest.raises(VideoError, match=r"^standard input is a terminal; pipe a video into it$"):
+                opened("-")
+        os.close(ours)
+        monkeypatch.setattr(sys, "stdin", None)
+        with pytest.raises(VideoError, match=r"^standard input is closed; pipe a video into it$"):
+            opened("-")
+
+    def test_read_while_it_comes(self, clips: dict[str, bytes]) -> None:
+        code = (
+            "import sys\n"
+            "from ssd_detect.media.video.sources.inputs import find_videos\n"
+            "from ssd_detect.media.video.sources.opening import open_source\n"
+            "from ssd_detect.media.video.sources.settings import SourceSettings\n"
+            "with open_source(find_videos(['-'], recursive=False).inputs[0], SourceSettings()) as source:\n"
+            "    for frame in source: print(frame.time.pts, flush=True)\n"
+        )
+        child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with child:
+            child.stdin.write(clips["a.ts"][: len(clips["a.ts"]) // 2])
+            child.stdin.flush()
+            child.stdout.readline()  # comes before the rest is there
+            child.stdin.write(clips["a.ts"][len(clips["a.ts"]) // 2 :])
+            child.stdin.close()
+            assert len(child.stdout.readlines()) == 59

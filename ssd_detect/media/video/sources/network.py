@@ -56,13 +56,8 @@ class _Server:
             return "its host cannot be found; check the address and the network"
         if isinstance(error, av.ExitError | TimeoutError):
             return f"no answer within {self._settings.timeout_seconds:g} s"
-        if isinstance(error, av.HTTPError):
-            return f"cannot be fetched ({error.strerror})"
         if isinstance(error, av.InvalidDataError):
-            return (
-                "is no video that can be read; give the address of the video itself, not of a page around it. "
-                "Of an MP4 with its index at the end, download the file"
-            )
+            return "is no video that can be read; give the address of the video itself, not of a page around it"
         if isinstance(error, av.ProtocolNotFoundError):
             return f"this build of PyAV does not know {self._parts.scheme}://, or a redirect leads elsewhere"
         return f"cannot be read ({getattr(error, 'strerror', None) or error})"

@@ -81,11 +81,19 @@ class StreamReader(ClosedAtEnd):
         self._connection.video.thread_type = "SLICE" if self._is_live else "AUTO"
         self._rest = self._connection.frames(on_sound)
         try:
-            first = next(self._rest, None)
+            first = self._take_first()
         except FAILURES as error:
-            raise VideoError(f"{self._name}: no frame of it can be read: {self._explain(error)}") from error
+            # A file that has been opened and yet cannot be read on: MP4 whose server cannot go back to the frames.
+            hint = "; its index may stand behind them, so download the file" if self._connection.seconds else ""
+            raise VideoError(f"{self._name}: none of its frames: {self._explain(error)}{hint}") from error
         if first is None:
             raise VideoError(f"{self._name}: no frame of its video track can be read; it is damaged or empty")
+        return first
+
+    def _take_first(self) -> TimedFrame | None:
+        first = next(self._rest, None)
+        if first is not None and self._is_live and first.frame.pts is None and self._connection.has_own_times:
+            return next(self._rest, first)  # FFmpeg gives the first frame of RTSP no time, and counts from the second
         return first
 
     def _describe(self, first: av.VideoFrame) -> VideoInfo:
