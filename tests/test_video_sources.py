@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -405,6 +406,36 @@ class TestCameras:
         assert time.monotonic() - begin < 5
         assert capfd.readouterr() == ("", "")
 
+    def test_one_that_hangs_when_opened(self) -> None:
+        os.mkfifo("pipe.avi")
+        begin = time.monotonic()
+        with pytest.raises(VideoError, match=r"^camera 0: sends no picture within 0\.3 s$"):
+            CameraReader("pipe.avi", "camera 0", SourceSettings(timeout_seconds=0.3))
+        assert time.monotonic() - begin < 2
+        os.close(os.open("pipe.avi", os.O_WRONLY))  # lets the thread that was left behind end
+
+    def test_one_that_hangs_in_the_middle(self) -> None:
+        film = ffmpeg(f"{pictures(rate='20', seconds=5)} -c:v mjpeg", Path("film.avi"))  # OpenCV reads ahead
+        os.mkfifo("pipe.avi")
+        content, stopped = film.read_bytes(), threading.Event()
+
+        def write() -> None:
+            with suppress(BrokenPipeError), Path("pipe.avi").open("wb") as pipe:
+                pipe.write(content[: len(content) * 2 // 3])
+                pipe.flush()
+                stopped.wait(10)
+
+        threading.Thread(target=write, daemon=True).start()
+        begin = time.monotonic()
+        try:
+            with CameraReader("pipe.avi", "camera 0", SourceSettings(timeout_seconds=0.7, reconnects=0)) as camera:
+                assert 20 < len(list(camera)) < 90
+                assert camera.losses is not None
+                assert camera.losses.startswith("the camera was lost after 0.")
+        finally:
+            stopped.set()  # lets the thread that was left behind end
+        assert time.monotonic() - begin < 5
+
     def test_a_call_that_hangs_is_left_behind(self) -> None:
         worker, release = TimedWorker(), threading.Event()
         assert worker.call(lambda: 1, 5) == 1
@@ -519,6 +550,7 @@ def message(argument: str, **settings: Any) -> str:
         opened(argument, **{**QUICK, **settings})
     assert time.monotonic() - begin < 5
     assert "\n" not in str(caught.value)
+    assert "secret" not in "".join(traceback.format_exception(caught.value)).replace(argument, "")
     return str(caught.value)
 
 
@@ -588,6 +620,17 @@ class TestWholeFilesOnServers:
         assert 5 < len(frames) < 60
         assert losses is not None
         assert losses.startswith(("it broke off after ", "it ends after "))
+
+    def test_the_rest_is_asked_for(self, clips: dict[str, bytes]) -> None:
+        content = clips["big.mp4"]
+        answers = iter([whole(content, parts=True, cut=len(content) // 2)])
+
+        def answer(handler: Any) -> None:
+            next(answers, whole(content, parts=True))(handler)
+
+        with http_server({"/v": answer}) as server:
+            frames, losses = read(f"{server}/v", **QUICK)
+        assert (len(frames), losses) == (60, None)
 
     def test_what_stalls_ends_with_a_word(self, clips: dict[str, bytes]) -> None:
         def answer(handler: Any) -> None:

@@ -101,9 +101,11 @@ class AnimationReader(ClosedAtEnd):
 
 def is_animation(path: Path) -> bool:
     """Whether a file is a picture, by its content, of a kind that can be read, with more than one frame."""
+    if not path.is_file():  # opening a pipe would take its beginning away
+        return False
     try:
         with path.open("rb") as stream, without_warnings():
-            kind = kind_of(stream.read(HEAD_BYTES)) if path.is_file() else None
+            kind = kind_of(stream.read(HEAD_BYTES))
             return kind in _ANIMATED_KINDS and _count_frames(_open(stream, path)) > 1
     except (*_DAMAGE, PictureError):
         return False

@@ -45,8 +45,7 @@ class CameraReader(ClosedAtEnd):
         first = self._camera.read()
         if first is None:
             self._camera.close()
-            reason = "sends no pictures" if self._camera.is_there else f"cannot be opened; {_about_cameras()}"
-            raise VideoError(f"{name}: {reason}")
+            raise VideoError(f"{name}: {_about_missing(self._camera, settings.timeout_seconds)}")
         self.info = VideoInfo(
             name=name,
             width=first.shape[1],
@@ -108,8 +107,13 @@ class _Camera:
         self._seconds = seconds
         self._worker = TimedWorker()
         self._capture: cv2.VideoCapture | None = None
-        with suppress(TimeoutError, cv2.error):
+        self.hangs = False
+        try:
             self._capture = self._call(lambda: cv2.VideoCapture(device))
+        except cv2.error:
+            pass
+        except TimeoutError:
+            self.hangs = True
         self.is_there = self._capture is not None and self._capture.isOpened()
 
     def _call(self, function: Callable[[], T]) -> T:
@@ -121,8 +125,10 @@ class _Camera:
             return None
         try:
             was_read, picture = self._call(self._capture.read)
-        except (TimeoutError, cv2.error):
-            self._capture = None  # what hangs cannot even be released
+        except cv2.error:
+            return None
+        except TimeoutError:
+            self.hangs, self._capture = True, None  # what hangs cannot even be released
             return None
         return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), np.uint8) if was_read else None
 
@@ -151,9 +157,14 @@ def _quietly(function: Callable[[], T]) -> T:
         cv2.utils.logging.setLogLevel(level)
 
 
-def _about_cameras() -> str:
+def _about_missing(camera: _Camera, seconds: float) -> str:
+    if camera.hangs:
+        return f"sends no picture within {seconds:g} s"
+    if camera.is_there:
+        return "sends no pictures"
     answering = [str(number) for number in range(_PROBED) if _answers(number)]
-    return f"cameras that answer: {', '.join(answering)}" if answering else "none answers"
+    others = f"cameras that answer: {', '.join(answering)}" if answering else "none answers"
+    return f"cannot be opened; {others}"
 
 
 def _answers(number: int) -> bool:

@@ -47,7 +47,7 @@ class _Server:
         except FAILURES as error:
             # FFmpeg's RTSP calls an answer that did not come in time damaged.
             late = TimeoutError() if time.monotonic() - began >= limit else error
-            raise VideoError(f"{self.name}: {self.explain(late)}") from error
+            raise VideoError(f"{self.name}: {self.explain(late)}") from None  # PyAV's error holds the whole address
         return Connection(container, self.name, _FRAME_WAITS * limit)
 
     def explain(self, error: BaseException) -> str:

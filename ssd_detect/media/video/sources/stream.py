@@ -85,7 +85,8 @@ class StreamReader(ClosedAtEnd):
         except FAILURES as error:
             # A file that has been opened and yet cannot be read on: MP4 whose server cannot go back to the frames.
             hint = "; its index may stand behind them, so download the file" if self._connection.seconds else ""
-            raise VideoError(f"{self._name}: none of its frames: {self._explain(error)}{hint}") from error
+            message = f"{self._name}: no frame of it can be read: {self._explain(error)}{hint}"
+            raise VideoError(message) from None  # PyAV's error holds the whole address
         if first is None:
             raise VideoError(f"{self._name}: no frame of its video track can be read; it is damaged or empty")
         return first
