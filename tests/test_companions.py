@@ -248,6 +248,18 @@ class TestCut:
         assert new[0].packets == [old.packets[i] for i in inside]
         assert furthest(new[0].times, [old.times[i] - (start or 0) for i in inside]) <= 0.001
 
+    @pytest.mark.parametrize(("source", "target"), [(".mp4", ".mkv"), (".mkv", ".mp4"), (".ts", ".mkv")])
+    def test_far_into_a_long_file(self, source: str, target: str, tmp_path: Path) -> None:
+        long = f"{pictures(rate='2', seconds=200)} -f lavfi -i sine=r=8000:d=200 {H264} -g 10 -c:a aac"
+        clip = ffmpeg(long, tmp_path / f"in{source}")
+        start, end = Fraction(151), Fraction(153)
+        copy(clip, tmp_path / f"out{target}", start=start, end=end)
+        (old,), (new,) = facts(clip).sound, facts(tmp_path / f"out{target}").sound
+        inside = [i for i, time in enumerate(old.times) if start <= time < end]
+        if source != ".ts":  # whose packets have headers that go
+            assert new.packets == [old.packets[i] for i in inside]
+        assert furthest(new.times, [old.times[i] - start for i in inside]) <= 0.001
+
     def test_a_coarse_clock_is_moved_as_exactly(self, tmp_path: Path) -> None:
         """The clock of MP3 in AVI ticks once in 24 ms."""
         clip = ffmpeg(f"{VIDEO} {SOUND} -c:a libmp3lame", tmp_path / "in.avi")
@@ -308,11 +320,14 @@ class TestDamaged:
         assert heard(tmp_path / "out.webm")["end"] == pytest.approx(2, abs=0.01)
         assert len(facts(tmp_path / "out.webm").times) == 20
 
+    @pytest.mark.parametrize("source", ["in.mkv", "in.mp4 -movflags faststart"])
     @pytest.mark.parametrize("suffix", [".mkv", ".mp4", ".webm"])
-    def test_a_file_that_is_cut_off(self, suffix: str, tmp_path: Path) -> None:
-        clip = ffmpeg(f"{VIDEO} {SOUND} -c:a flac", tmp_path / "in.mkv")
-        (tmp_path / "cut.mkv").write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
-        copy(tmp_path / "cut.mkv", tmp_path / f"out{suffix}")
+    def test_a_file_that_is_cut_off(self, source: str, suffix: str, tmp_path: Path) -> None:
+        name, _, options = source.partition(" ")
+        clip = ffmpeg(f"{VIDEO} {SOUND} -c:a flac {options}", tmp_path / name)
+        (tmp_path / f"cut_{name}").write_bytes(clip.read_bytes()[: clip.stat().st_size // 2])
+        _, losses = copy(tmp_path / f"cut_{name}", tmp_path / f"out{suffix}")
+        assert losses == ("1 damaged packet of sound was left out" if name == "in.mp4" else None)
         assert 0.3 < heard(tmp_path / f"out{suffix}")["end"] < 1.7
         assert len(facts(tmp_path / f"out{suffix}").times) == 20
 

@@ -26,8 +26,10 @@ _WORDS = {"audio": "sound", "subtitle": "subtitles"}
 # What a container says of a packet that makes no sense: FFmpeg's "invalid data", "invalid argument", "patch welcome".
 # All else, such as a full disk, is trouble with the copy itself.
 _REFUSED = (ValueError, av.error.PatchWelcomeError)
-_MAX_UNREADABLE = 100  # errors of the container before its rest is given up
+_MAX_UNREADABLE = 100  # errors of the container on end before its rest is given up
 _WAY_OUT = 60  # seconds after a source's claimed end at which a time stamp must be wrong
+_INDEXED = {"mp4", "matroska"}  # containers in which FFmpeg finds a time exactly
+_RUN_UP = 60  # seconds before a cut from which is read: the longest that a subtitle may be shown already
 _OUT_OF_STEP = 10  # seconds by which the tracks of a file may be stored apart
 
 
@@ -69,6 +71,7 @@ class Companions:
             carry_facts(source, output, self._span)
         for stream in source.streams:
             self._add(stream, settings)
+        _skip_to(source, self._span.start)
         self._packets = self._read()
         self._next = next(self._packets, None)
 
@@ -80,8 +83,9 @@ class Companions:
     @property
     def losses(self) -> str | None:
         """What was damaged, in words, once all is written; None when nothing was."""
-        kinds = [f"{number} damaged packets of {kind}" for kind, number in sorted(self._damaged.items())]
-        return f"{' and '.join(kinds)} were left out" if kinds else None
+        kinds = [f"{n} damaged packet{'s' * (n > 1)} of {kind}" for kind, n in sorted(self._damaged.items())]
+        verb = "was" if self._damaged.total() == 1 else "were"
+        return f"{' and '.join(kinds)} {verb} left out" if kinds else None
 
     def write_until(self, seconds: Fraction | None) -> None:
         """Write what is due up to this time of the copy's clock; None: all that is left, and it is the last call."""
@@ -138,16 +142,21 @@ class Companions:
 
     def _read(self) -> Generator[AnyPacket, None, None]:
         """The packets of all tracks; after an error of the container it goes on behind it, if there is more."""
-        for _ in range(_MAX_UNREADABLE if self._streams else 0):
+        num_failed = 0  # tries on end
+        while self._streams and num_failed < _MAX_UNREADABLE:
             try:
                 for packet in self._source.demux(*self._streams):
+                    num_failed = 0
                     if self._is_behind(packet):
                         return
-                    if packet.size:
+                    if packet.is_corrupt:  # such as the last one of a file that is cut off
+                        self._damaged[_WORDS[packet.stream.type]] += 1
+                    elif packet.size:
                         yield self._believable(packet)
                 return
             except av.FFmpegError:
-                self._damaged["the file"] += 1
+                self._damaged["the file"] += num_failed == 0
+                num_failed += 1
 
     def _is_behind(self, packet: AnyPacket) -> bool:
         """Whether nothing that is wanted can follow."""
@@ -223,7 +232,15 @@ def _opened(path: Path) -> Iterator[InputContainer]:
 def _begin(path: Path, stream: Stream, span: Span) -> Fraction:
     """When the first packet of a track that is kept begins, in seconds on the clock of the copy."""
     with _opened(path) as source:
+        _skip_to(source, span.start)
         for packet in source.demux(source.streams[stream.index]):
             if packet.pts is not None and span.holds(packet.pts * packet.time_base):
                 return packet.pts * packet.time_base - span.shift
     return Fraction(0)
+
+
+def _skip_to(source: InputContainer, start: Fraction | None) -> None:
+    """Pass over what lies long before a cut, where that is safe."""
+    if start is not None and start > _RUN_UP and _INDEXED & set(source.format.name.split(",")):
+        with suppress(av.FFmpegError):
+            source.seek(int((start - _RUN_UP) * av.time_base))
