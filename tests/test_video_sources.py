@@ -779,6 +779,8 @@ class TestLiveStreams:
         with http_server({"/v": endless_bytes(clips["a.ts"], plans)}, plans.stopped) as server:
             frames, losses = read(f"{server}/v", spool=Path("spool"), **QUICK)
         assert 65 < len(frames) < 120
+        gaps = [after - before for before, after in pairwise(starts(frames))]
+        assert 0.03 < min(gaps) < 0.04 < max(gaps) < 3
         assert starts(frames)[-1] < 5
         assert losses is not None
         assert "; its sound is missing from " in losses
@@ -825,6 +827,7 @@ class TestRtsp:
         with RtspServer(clips["raw.h264"], plans).running() as place:
             frames, losses = read(f"rtsp://{place}/live", **QUICK)
         assert len(frames) > 70
+        assert min(after - before for before, after in pairwise(starts(frames))) > 0.03
         assert losses is not None
         assert " s and could not be made again in 2 tries; the connection was lost 1 times, " in losses
         assert capfd.readouterr() == ("", "")
