@@ -682,8 +682,8 @@ class TestWrongAnswers:
             for path in ("/page", "/noise", "/empty"):
                 assert message(server + path).startswith(f"{server}{path}: is no video that can be read; give the ")
             assert message(f"{server}/gone") == f"{server}/gone: cannot be read (Server returned 404 Not Found)"
-            assert message(f"{server}/picture").endswith(": is a picture (use ssd-detect image), expected a video")
-            assert message(f"{server}/a.txt").endswith(": is a text, expected a video")
+            assert message(f"{server}/picture").endswith(": is a picture (use ssd-detect image), expected a video file such as .mp4, .mov or .mkv")
+            assert message(f"{server}/a.txt").endswith(": is a text, expected a video file such as .mp4, .mov or .mkv")
             assert message(f"{server}/song").endswith(": has no video track (found: audio)")
 
     def test_files_of_this_computer_stay_out_of_reach(self, clips: dict[str, bytes]) -> None:

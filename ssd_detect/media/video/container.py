@@ -31,12 +31,25 @@ def open_file(path: Path) -> InputContainer:
             f"{path}: cannot be read ({error.strerror}), {_EXPECTED}; "
             "a recording or download that was broken off may lack its index"
         ) from error
-    name = container.format.name
-    if name in (_TEXT, _PICTURE) or name.endswith("_pipe"):
+    try:
+        check_kind(container, str(path))
+    except VideoError:
         container.close()
-        kind = "a text" if name == _TEXT else "a picture (use ssd-detect image)"
-        raise VideoError(f"{path}: is {kind}, {_EXPECTED}")
+        raise
     return container
+
+
+def check_kind(container: InputContainer, name: str) -> None:
+    """Refuse what FFmpeg takes for a video of its own making.
+
+    Raises:
+        VideoError: a text, of which it films the words, or a picture.
+    """
+    kind = container.format.name
+    if kind == _TEXT:
+        raise VideoError(f"{name}: is a text, {_EXPECTED}")
+    if kind == _PICTURE or kind.endswith("_pipe"):
+        raise VideoError(f"{name}: is a picture (use ssd-detect image), {_EXPECTED}")
 
 
 def _check_source(path: Path) -> None:
@@ -48,13 +61,12 @@ def _check_source(path: Path) -> None:
         raise VideoError(f"{path}: is empty (0 bytes), expected a video file")
 
 
-def video_stream(container: InputContainer, name: str, *, threads: bool = True) -> VideoStream:
+def video_stream(container: InputContainer, name: str) -> VideoStream:
     """The first video track that is no cover picture.
 
     Args:
         container: opened.
         name: of the source, for errors.
-        threads: decode several frames at once.
 
     Raises:
         VideoError: there is none, or no decoder for it.
@@ -64,7 +76,6 @@ def video_stream(container: InputContainer, name: str, *, threads: bool = True) 
             continue
         if getattr(stream, "codec_context", None) is None:
             raise VideoError(f"{name}: PyAV has no decoder for its video track; convert it to H.264 with ffmpeg first")
-        stream.thread_type = "AUTO" if threads else "NONE"
         return stream
     kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
     raise VideoError(f"{name}: has no video track (found: {kinds})")

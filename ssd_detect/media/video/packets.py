@@ -16,7 +16,8 @@ from ssd_detect.media.video.clock import FrameClock, FrameTime
 MAX_DAMAGED = 100
 """So many damaged packets without a good one between them end the reading."""
 
-_USUAL_RATE = Fraction(25)  # FFmpeg's own for raw streams that tell none
+USUAL_RATE = Fraction(25)
+"""Frames a second of streams that tell none; FFmpeg's own choice for raw ones."""
 
 
 class DecodedFrames:
@@ -33,7 +34,7 @@ class DecodedFrames:
     def __init__(self, container: InputContainer, stream: VideoStream, name: str) -> None:
         self._container, self._stream, self._name = container, stream, name
         self._decoder = alpha_decoder(stream) or stream.codec_context
-        self.rate = stream.average_rate or stream.guessed_rate or _USUAL_RATE
+        self.rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
         self.time_base = stream.time_base or 1 / self.rate
         self._clock = FrameClock(self.rate, self.time_base, by_order=container.format.name == "avi")
         self._damaged_on_end = 0

@@ -9,14 +9,12 @@ from types import TracebackType
 
 import av
 
-from ssd_detect.arrays import Pixels
 from ssd_detect.errors import VideoError
 from ssd_detect.media.video.clock import FrameTime
-from ssd_detect.media.video.colour import ColourConverter, colour_notes, colour_of
 from ssd_detect.media.video.container import open_file, video_stream
 from ssd_detect.media.video.frames import Frame, VideoInfo
-from ssd_detect.media.video.orientation import orientation_of
 from ssd_detect.media.video.packets import DecodedFrames
+from ssd_detect.media.video.shown import ShownFrames
 
 _TOLERATED_GAP = 0.5  # seconds by which files that are whole may end before the length that they claim
 _WORTH_SEEKING = 5  # seconds; what lies before is decoded otherwise
@@ -43,32 +41,29 @@ class VideoReader:
         with ExitStack() as stack:
             self._container = stack.enter_context(open_file(self._path))
             self._stream = video_stream(self._container, str(path))
+            self._stream.thread_type = "AUTO"
             self._decoded = DecodedFrames(self._container, self._stream, str(path))
             self._frames = stack.enter_context(closing(iter(self._decoded)))
             self._first = next(self._frames, None)
             if self._first is None:
                 raise VideoError(f"{self._path}: no frame of its video track can be read; the file is damaged or empty")
-            frame = self._first[0]
-            self._orientation = orientation_of(frame)
+            self._shown = ShownFrames(self._first[0], self._stream)
             self._claimed = Fraction(max(0, self._container.duration or 0), av.time_base)  # seconds
-            self.info = self._describe(frame)
-            self._converter = ColourConverter(self.info.colour)
+            self.info = self._describe()
             self._opened = stack.pop_all()
 
-    def _describe(self, first: av.VideoFrame) -> VideoInfo:
-        stream, turned = self._stream, self._orientation.swaps_sides
-        aspect = stream.sample_aspect_ratio or None
-        rate, colour = self._decoded.rate, colour_of(first, stream.codec_context)
+    def _describe(self) -> VideoInfo:
+        shown, rate = self._shown, self._decoded.rate
         return VideoInfo(
             name=str(self._path),
-            width=first.height if turned else first.width,
-            height=first.width if turned else first.height,
+            width=shown.width,
+            height=shown.height,
             rate=rate,
             time_base=self._decoded.time_base,
-            frame_count=stream.frames or round(self._claimed * rate) or None,
-            pixel_aspect=1 / aspect if aspect and turned else aspect,
-            colour=colour,
-            notes=colour_notes(first, colour),
+            frame_count=self._stream.frames or round(self._claimed * rate) or None,
+            pixel_aspect=shown.pixel_aspect,
+            colour=shown.colour,
+            notes=shown.notes,
             companions=self._path,
             begin=Fraction(self._container.start_time or 0, av.time_base),
         )
@@ -102,14 +97,15 @@ class VideoReader:
     def _reopen(self, *, threads: bool = True) -> None:
         """Begin anew with the first frame."""
         self._container = self._opened.enter_context(open_file(self._path))
-        self._stream = video_stream(self._container, str(self._path), threads=threads)
+        self._stream = video_stream(self._container, str(self._path))
+        self._stream.thread_type = "AUTO" if threads else "NONE"
         self._decoded = DecodedFrames(self._container, self._stream, str(self._path))
         self._frames, self._first = self._opened.enter_context(closing(iter(self._decoded))), None
 
     def __iter__(self) -> Iterator[Frame]:
         for frame, time in self._each():
             if self._begin is None or time.start >= self._begin:
-                yield Frame(self._pixels(frame), time)
+                yield Frame(self._shown.pixels(frame), time)
 
     def _each(self) -> Generator[tuple[av.VideoFrame, FrameTime], None, None]:
         if self._first is not None:
@@ -127,11 +123,6 @@ class VideoReader:
             if number >= num_known:
                 yield found
         self._decoded.num_damaged = max(num_damaged, self._decoded.num_damaged)
-
-    def _pixels(self, frame: av.VideoFrame) -> Pixels:
-        width, height = self.info.width, self.info.height
-        stored = (height, width) if self._orientation.swaps_sides else (width, height)
-        return self._orientation.upright(self._converter.to_rgb(frame, *stored))
 
     @property
     def losses(self) -> str | None:

@@ -9,19 +9,16 @@ import av
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.packet import Packet
-from av.stream import Disposition
-from av.video.stream import VideoStream
 
 from ssd_detect.errors import VideoError
 from ssd_detect.media.video.clock import FrameClock, FrameTime
+from ssd_detect.media.video.container import check_kind, video_stream
+from ssd_detect.media.video.packets import MAX_DAMAGED, USUAL_RATE
 
 FAILURES = (av.FFmpegError, OSError)
 """What reading a stream raises; that PyAV's own are all of the first kind is nowhere promised."""
 
-_USUAL_RATE = Fraction(25)  # FFmpeg's own for raw streams that tell none
-_MAX_DAMAGED = 100
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS of FFmpeg's avformat.h
-_ATTACHED_PICTURE = Disposition.attached_pic  # the cover of a song
 
 
 class TimedFrame(NamedTuple):
@@ -47,12 +44,12 @@ class Connection:
         self._container = container
         self._frame_seconds = frame_seconds
         try:
-            _check_format(container, name)
-            self.video = _video_track(container, name)
+            check_kind(container, name)
+            self.video = video_stream(container, name)
         except VideoError:
             container.close()
             raise
-        self.rate = self.video.average_rate or self.video.guessed_rate or _USUAL_RATE
+        self.rate = self.video.average_rate or self.video.guessed_rate or USUAL_RATE
         self.time_base = self.video.time_base or 1 / self.rate
         self.num_damaged = 0
         self.end = Fraction(0)  # seconds, of any track, as read so far
@@ -117,7 +114,7 @@ class Connection:
             frames = self.video.decode(packet)
         except FAILURES:
             self.num_damaged, self._damaged_on_end = self.num_damaged + 1, self._damaged_on_end + 1
-            if self._damaged_on_end > _MAX_DAMAGED:
+            if self._damaged_on_end > MAX_DAMAGED:
                 raise
             return
         self._damaged_on_end = 0
@@ -130,23 +127,3 @@ class Connection:
     def close(self) -> None:
         """Close the container; a second call does nothing."""
         self._container.close()
-
-
-def _check_format(container: InputContainer, name: str) -> None:
-    """FFmpeg films the words of a text, and takes a picture for a video of one frame."""
-    found = container.format.name
-    if found == "tty":
-        raise VideoError(f"{name}: is a text, expected a video")
-    if found == "image2" or found.endswith("_pipe"):
-        raise VideoError(f"{name}: is a picture (use ssd-detect image), expected a video")
-
-
-def _video_track(container: InputContainer, name: str) -> VideoStream:
-    for stream in container.streams.video:
-        if stream.disposition & _ATTACHED_PICTURE:
-            continue
-        if getattr(stream, "codec_context", None) is None:
-            raise VideoError(f"{name}: PyAV has no decoder for its video track; convert it to H.264 with ffmpeg first")
-        return stream
-    kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-    raise VideoError(f"{name}: has no video track (found: {kinds})")

@@ -6,14 +6,11 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
-import av
 from av.packet import Packet
 
-from ssd_detect.arrays import Pixels
 from ssd_detect.errors import VideoError
-from ssd_detect.media.video.colour import ColourConverter, colour_of
 from ssd_detect.media.video.frames import Frame, VideoInfo
-from ssd_detect.media.video.orientation import orientation_of
+from ssd_detect.media.video.shown import ShownFrames
 from ssd_detect.media.video.sources.connection import FAILURES, Connection, TimedFrame
 from ssd_detect.media.video.sources.settings import SourceSettings
 from ssd_detect.media.video.sources.source import ClosedAtEnd, joined
@@ -63,10 +60,9 @@ class StreamReader(ClosedAtEnd):
             self._clock = StreamClock(connection.time_base, connection.start, is_live=self._is_live)
             self._spool = self._new_spool()
             first = self._first_frame(self._spool.write if self._spool is not None else None)
-            self._orientation = orientation_of(first.frame)
-            self.info = self._describe(first.frame)
-            self._converter = ColourConverter(self.info.colour)
-            self._frames = chain([self._shown(first)], map(self._shown, self._rest))
+            self._shown = ShownFrames(first.frame, connection.video)
+            self.info = self._describe()
+            self._frames = chain([self._frame(first)], map(self._frame, self._rest))
         except BaseException:
             self.close()
             raise
@@ -97,29 +93,27 @@ class StreamReader(ClosedAtEnd):
             return next(self._rest, first)  # FFmpeg gives the first frame of RTSP no time, and counts from the second
         return first
 
-    def _describe(self, first: av.VideoFrame) -> VideoInfo:
-        connection, turned = self._connection, self._orientation.swaps_sides
+    def _describe(self) -> VideoInfo:
+        connection, shown = self._connection, self._shown
         count = connection.video.frames or round((connection.seconds or 0) * connection.rate)
-        aspect = connection.video.sample_aspect_ratio or None
         spool = self._spool
         return VideoInfo(
             name=self._name,
-            width=first.height if turned else first.width,
-            height=first.width if turned else first.height,
+            width=shown.width,
+            height=shown.height,
             rate=connection.rate,
             time_base=self._clock.time_base,
             frame_count=None if self._is_live else count or None,
-            pixel_aspect=1 / aspect if aspect and turned else aspect,
-            colour=colour_of(first, connection.video.codec_context),
+            pixel_aspect=shown.pixel_aspect,
+            colour=shown.colour,
             companions=spool.path if spool is not None and spool.failure is None else None,
             is_live=self._is_live,
+            notes=shown.notes,
         )
 
-    def _shown(self, timed: TimedFrame) -> Frame:
-        width, height = self.info.width, self.info.height
-        stored = (height, width) if self._orientation.swaps_sides else (width, height)
-        pixels: Pixels = self._orientation.upright(self._converter.to_rgb(timed.frame, *stored))
-        return Frame(pixels, self._clock.time_of(timed.time, is_told=self._connection.has_own_times))
+    def _frame(self, timed: TimedFrame) -> Frame:
+        time = self._clock.time_of(timed.time, is_told=self._connection.has_own_times)
+        return Frame(self._shown.pixels(timed.frame), time)
 
     def __iter__(self) -> Iterator[Frame]:
         while True:
@@ -166,9 +160,9 @@ class StreamReader(ClosedAtEnd):
             self._spool.end()
         before = self._clock.seconds
         self._clock.restart()
-        frame = self._shown(first)
+        frame = self._frame(first)
         self._gap_seconds += frame.time.start - before
-        self._frames = chain([frame], map(self._shown, self._rest))
+        self._frames = chain([frame], map(self._frame, self._rest))
         return True
 
     def _end_connection(self) -> None:
