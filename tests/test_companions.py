@@ -152,6 +152,14 @@ class TestCopiedSound:
             assert second.disposition & Disposition.default
             assert second.disposition & Disposition.comment
 
+    @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv"])
+    @pytest.mark.parametrize(("language", "told"), [("fra", {"fra"}), ("deu", {"deu", "ger"}), ("swe", {"swe", "sve"})])
+    def test_languages(self, language: str, told: set[str], suffix: str, tmp_path: Path) -> None:
+        """Two codes of one language are the same."""
+        clip = ffmpeg(f"{VIDEO} {SOUND} -c:a aac -metadata:s:a language={language}", tmp_path / "in.mp4")
+        copy(clip, tmp_path / f"out{suffix}")
+        assert facts(tmp_path / f"out{suffix}").sound[0].language in told
+
     @pytest.mark.parametrize("suffix", FORMATS)
     def test_none(self, suffix: str, tmp_path: Path) -> None:
         silent = ffmpeg(VIDEO, tmp_path / "silent.mkv")
@@ -223,6 +231,16 @@ class TestEncodedSound:
             assert old["end"] < 1.6  # frames one behind the other, whatever their times say
             assert new["begin"] == pytest.approx(old["begin"], abs=0.012 if suffix == ".avi" else 0.005)
             assert new["end"] == pytest.approx(2, abs=0.005)
+
+    def test_sound_of_all_around(self, tmp_path: Path) -> None:
+        """What FFmpeg cannot convert for loudspeakers stays where it may, and is left out elsewhere."""
+        sound = "-f lavfi -i aevalsrc=0.1|0|0|0:d=2:c=4c -c:a libopus -mapping_family 2"
+        clip = ffmpeg(f"{pictures(rate='10')} {sound} -c:v mpeg4", tmp_path / "in.mkv")
+        assert copy(clip, tmp_path / "out.mkv") == ((), None)
+        note = "sound (opus, ambisonic 1) is left out: .mov does not take it"
+        assert copy(clip, tmp_path / "out.mov") == ((note,), None)
+        assert facts(tmp_path / "out.mkv").sound[0].packets == facts(clip).sound[0].packets
+        assert facts(tmp_path / "out.mov").sound == []
 
     def test_a_track_that_changes_its_form(self, tmp_path: Path) -> None:
         one = ffmpeg("-f lavfi -i sine=d=1 -c:a ac3 -ac 1 -ar 48000", tmp_path / "one.ac3")
@@ -498,6 +516,7 @@ class TestFacts:
         [
             ({}, {}),
             ({"ENCODER": "x", "DURATION": "00:02", "BPS": "9", "_STATISTICS_TAGS": "BPS", "rotate": "90"}, {}),
+            ({"DURATION-eng": "00:02", "BPS-eng": "9", "NUMBER_OF_FRAMES-eng": "50"}, {}),
             ({"location": "+1+2/", "location-eng": "+1+2/"}, {"location": "+1+2/"}),
             ({"lyrics-eng": "la"}, {"lyrics-eng": "la"}),
             ({"Make": "Phone"}, {"Make": "Phone"}),
@@ -518,6 +537,21 @@ class TestFacts:
             covers = [s for s in container.streams.video if s.disposition & Disposition.attached_pic]
             kept = [bytes(packet) for cover in covers for packet in container.demux(cover) if packet.size]
         assert kept == ([picture.read_bytes()] if target in (".mp4", ".mkv") else [])
+
+    @pytest.mark.parametrize("target", [".mp4", ".mkv"])
+    def test_other_pictures(self, target: str, tmp_path: Path) -> None:
+        """A second film is left out with a word, and does not mix with a cover."""
+        picture = ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1", tmp_path / "cover.png")
+        clip = ffmpeg(
+            f"{pictures()} -i {picture} -map 0 -map 0 -map 1 -c:v mpeg4 -c:v:2 copy -disposition:v:2 attached_pic"
+            " -metadata:s:v:0 language=fra",
+            tmp_path / "in.mp4",
+        )
+        assert copy(clip, tmp_path / f"out{target}") == (("another video track (mpeg4) is left out",), None)
+        with av.open(str(tmp_path / f"out{target}"), "r") as container:
+            film, cover = container.streams.video
+            assert (film.codec_context.name, film.language) == ("h264", "fra")
+            assert cover.disposition & Disposition.attached_pic
 
     def test_tracks_of_data_are_left_out_with_a_word(self, tmp_path: Path) -> None:
         clip = ffmpeg(f"{VIDEO} -timecode 01:00:00:00", tmp_path / "in.mov")

@@ -19,7 +19,7 @@ from ssd_detect.media.video.container import LOCAL_ONLY
 from ssd_detect.media.video.facts import carry_covers, carry_facts, is_film
 from ssd_detect.media.video.sound import sound_track
 from ssd_detect.media.video.subtitles import subtitle_track
-from ssd_detect.media.video.tracks import AnyPacket, Span, Track, codec_name
+from ssd_detect.media.video.tracks import SUFFIXES, AnyPacket, Span, Track, codec_name
 
 _TITLES_OF_CHAPTERS = "bin_data"  # FFmpeg's name for the track in which an MP4 keeps them
 _WORDS = {"audio": "sound", "subtitle": "subtitles"}
@@ -213,7 +213,8 @@ def check_companions(path: Path, container_format: str, settings: CompanionSetti
                 output.start_encoding()
             return companions.notes
     except av.FFmpegError as error:
-        raise VideoError(f"{path}: its sound or subtitles cannot be kept: {error.strerror}") from error
+        why = f"{SUFFIXES[container_format]} refuses its sound or subtitles"
+        raise VideoError(f"{path}: {why} ({error.strerror}); use --no-audio, or write another kind of file") from error
     finally:
         with suppress(av.FFmpegError):
             output.close()
@@ -231,7 +232,7 @@ def _opened(path: Path) -> Iterator[InputContainer]:
 
 def _begin(path: Path, stream: Stream, span: Span) -> Fraction:
     """When the first packet of a track that is kept begins, in seconds on the clock of the copy."""
-    with _opened(path) as source:
+    with _opened(path) as source, suppress(av.FFmpegError):  # which `_read` will meet again, and count
         _skip_to(source, span.start)
         for packet in source.demux(source.streams[stream.index]):
             if packet.pts is not None and span.holds(packet.pts * packet.time_base):

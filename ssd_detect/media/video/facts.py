@@ -26,7 +26,8 @@ def carry_facts(source: InputContainer, output: OutputContainer, span: Span) -> 
     told = kept_metadata(source.metadata)
     output.metadata.update({key: text for key, text in told.items() if key not in _OF_THE_CONTAINER})
     output.set_chapters([*_chapters(source, span)])
-    for old, new in zip(filter(is_film, source.streams.video), output.streams.video, strict=False):
+    old, new = (next(filter(is_film, container.streams.video), None) for container in (source, output))
+    if old is not None and new is not None:
         copy_names(old, new, output.format.name)
     if output.format.name == "matroska":
         _attach_fonts(source, output)

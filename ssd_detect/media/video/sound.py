@@ -11,7 +11,16 @@ from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
-from ssd_detect.media.video.tracks import AnyPacket, CopiedTrack, Span, Track, codec_name, copy_names, is_among
+from ssd_detect.media.video.tracks import (
+    SUFFIXES,
+    AnyPacket,
+    CopiedTrack,
+    Span,
+    Track,
+    codec_name,
+    copy_names,
+    is_among,
+)
 
 Samples: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # (channels, n)
 
@@ -200,22 +209,24 @@ class _Timeline:
 
 def sound_track(
     track: AudioStream, output: OutputContainer, span: Span, begin: Fraction | None
-) -> tuple[Track, str | None]:
-    """The track, added to the output, and a note when its sound does not stay as it is.
+) -> tuple[Track | None, str | None]:
+    """The track, added to the output if that can be, and a note when its sound does not stay as it is.
 
     Args:
         begin: seconds on the clock of the copy at which the track's first packet begins; only an AVI needs it.
 
     Raises:
-        ValueError, av.FFmpegError: it can be neither copied nor encoded.
+        ValueError, av.FFmpegError: it should be encoded, which fails.
     """
-    name = output.format.name
-    if not is_among(track, _PLAYABLE.get(name, output.supported_codecs)):
-        return EncodedSound(track, output, span), f"sound ({codec_name(track)}) becomes {_word(name)}"
-    if begin is not None and abs(begin) > _AVI_TOLERANCE:
-        note = f"sound ({codec_name(track)}) is encoded as {_word(name)}: an .avi cannot say when a track begins"
-        return EncodedSound(track, output, span), note
-    return CopiedTrack(_copy_of(track, output), span), None
+    container, name = output.format.name, codec_name(track)
+    fits = is_among(track, _PLAYABLE.get(container, output.supported_codecs))
+    if fits and (begin is None or abs(begin) <= _AVI_TOLERANCE):
+        return CopiedTrack(_copy_of(track, output), span), None
+    if "ambisonic" in track.layout.name:  # FFmpeg has no conversion from that to the channels of loudspeakers
+        return None, f"sound ({name}, {track.layout.name}) is left out: {SUFFIXES[container]} does not take it"
+    word = _ENCODINGS.get(container, _AAC).word
+    why = f"is encoded as {word}: an .avi cannot say when a track begins" if fits else f"becomes {word}"
+    return EncodedSound(track, output, span), f"sound ({name}) {why}"
 
 
 def _copy_of(track: AudioStream, output: OutputContainer) -> AudioStream:
@@ -228,10 +239,6 @@ def _copy_of(track: AudioStream, output: OutputContainer) -> AudioStream:
         target = output.add_stream_from_template(track, opaque=True)
     copy_names(track, target, output.format.name)
     return target
-
-
-def _word(container_format: str) -> str:
-    return _ENCODINGS.get(container_format, _AAC).word
 
 
 def _layout(track: AudioStream, encoding: _Encoding) -> str:

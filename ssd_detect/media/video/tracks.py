@@ -20,6 +20,11 @@ _FINEST_TICK = Fraction(1, 10_000)  # seconds: coarser clocks (an AVI's tick is 
 _NOT_KEPT = {"encoder", "duration", "rotate", "vendor_id", "timecode", "name"}
 _STATISTICS = ("bps", "number_of_", "_statistics_")  # of mkvmerge
 _MADE_UP_HANDLERS = ("VideoHandler", "SoundHandler", "SubtitleHandler")  # FFmpeg's words for "no name"
+# QuickTime numbers its languages; FFmpeg finds them by these codes, not by those of ISO 639-2/T (movenc's table).
+_QUICKTIME_LANGUAGES = {
+    **{"deu": "ger", "ell": "gre", "hye": "arm", "isl": "ice", "kat": "geo", "mkd": "mac", "nld": "dut", "sqi": "alb"},
+    **{"swe": "sve", "zho": "chi"},
+}
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ def copy_names(source: Stream, target: Stream, container_format: str) -> None:
     handler = told.pop("handler_name", None)
     if container_format in ("mp4", "mov"):  # where many players show the handler's name for a title
         told["handler_name"] = handler if handler and handler not in _MADE_UP_HANDLERS else told.get("title", "")
+    if container_format == "mov" and "language" in told:
+        told["language"] = _QUICKTIME_LANGUAGES.get(told["language"], told["language"])
     target.metadata.update({key: text for key, text in told.items() if text})
     set_disposition(target, source.disposition)
 
@@ -128,8 +135,9 @@ def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
 
 def _is_kept(key: str, keys: set[str]) -> bool:
     stem, dash, language = key.rpartition("-")
-    is_again = bool(dash) and len(language) == 3 and stem in keys
-    return key not in _NOT_KEPT and not key.startswith(_STATISTICS) and not is_again
+    is_of_language = bool(dash) and len(language) == 3
+    what = stem if is_of_language else key
+    return what not in _NOT_KEPT and not what.startswith(_STATISTICS) and not (is_of_language and what in keys)
 
 
 def codec_name(track: Stream) -> str:
@@ -137,7 +145,7 @@ def codec_name(track: Stream) -> str:
     context = getattr(track, "codec_context", None)
     if context is not None:
         return str(context.codec.canonical_name)
-    return track.metadata.get("handler_name", "").strip() or track.name or "unknown"
+    return track.metadata.get("handler_name", "").strip() or getattr(track, "name", None) or "unknown"
 
 
 def is_among(track: Stream, names: Iterable[str]) -> bool:
