@@ -471,6 +471,17 @@ class TestSubtitles:
         assert (packets(tmp_path / f"out{target}") == packets(clip)) is (note is None)
 
 
+def test_subtitles_that_lost_their_styles(tmp_path: Path) -> None:
+    clip = ffmpeg(f"{VIDEO} -i {subtitles(tmp_path)} -map 0 -map 1 -c:s ass", tmp_path / "in.mkv")
+    data = bytearray(clip.read_bytes())
+    place = data.rindex(b"\x63\xa2", 0, data.index(b"[Script Info]"))  # Matroska's CodecPrivate
+    data[place + 1] = 0xA3  # of which nobody knows
+    clip.write_bytes(data)
+    (note,), losses = copy(clip, tmp_path / "out.mp4")
+    assert note.startswith("subtitles (ass) are left out: this build of PyAV cannot convert them (")
+    assert (losses, len(facts(tmp_path / "out.mp4").times)) == (None, 20)
+
+
 def bitmaps(folder: Path) -> Path:
     """A Matroska file with a track of DVD subtitles; their packets are never decoded."""
     with av.open(str(folder / "bitmaps.mkv"), "w") as output:

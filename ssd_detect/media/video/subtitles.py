@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import av
 from av.container import OutputContainer
+from av.subtitles.codeccontext import SubtitleCodecContext
 from av.subtitles.stream import SubtitleStream
 
 from ssd_detect.media.video.tracks import SUFFIXES, AnyPacket, Span, Track, codec_name, copy_names, is_among
@@ -62,13 +63,16 @@ class _CopiedSubtitles:
 
 class _ConvertedSubtitles:
     def __init__(self, track: SubtitleStream, output: OutputContainer, span: Span) -> None:
+        name = _TAKEN[output.format.name][0]
         self._decoder = track.codec_context
         self._decoder.open(strict=False)
-        target = output.add_stream(_TAKEN[output.format.name][0])
+        trial = av.CodecContext.create(name, "w")
+        assert isinstance(trial, SubtitleCodecContext)
+        _open(trial, self._decoder)  # fails here if it must, before there is a track
+        target = output.add_stream(name)
         assert isinstance(target, SubtitleStream)
         self._encoder = target.codec_context
-        self._encoder.subtitle_header = self._decoder.subtitle_header  # the styles
-        self._encoder.open()
+        _open(self._encoder, self._decoder)
         copy_names(track, target, output.format.name)
         self._cues = _Cues(target, span)
 
@@ -79,6 +83,11 @@ class _ConvertedSubtitles:
 
     def rest(self) -> Iterable[AnyPacket]:
         return ()
+
+
+def _open(encoder: SubtitleCodecContext, decoder: SubtitleCodecContext) -> None:
+    encoder.subtitle_header = decoder.subtitle_header  # the styles
+    encoder.open()
 
 
 def subtitle_track(track: SubtitleStream, output: OutputContainer, span: Span) -> tuple[Track | None, str | None]:
