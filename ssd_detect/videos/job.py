@@ -73,7 +73,7 @@ class VideoJob:
         self._detector: Detector | None = None
         self.outcomes: list[VideoOutcome] = []
         self.num_known = 0
-        """Videos that were done before this run and are left as they are."""
+        """Videos whose copies were there before this run, of which nothing else is known."""
         self.num_failed = 0
         for error in found.errors:
             self._fail(error)
@@ -149,8 +149,8 @@ class VideoJob:
 
     def _known(self, place: Place) -> VideoOutcome | None:
         """What an earlier run finished; None if it left nothing but the copy."""
-        self.num_known += 1
         if place.store.ended is None:
+            self.num_known += 1
             self._hooks.on_note(str(place.target), "is there already and is left as it is (--overwrite makes it anew)")
             return None
         outcome = outcome_of(place)
@@ -181,12 +181,19 @@ class VideoJob:
     def _tidy(self, places: list[Place]) -> None:
         """Keep of the stores what another run needs to go on."""
         interrupted = {id(outcome.place) for outcome in self.outcomes if outcome.interrupted}
-        is_whole = not interrupted and not self.num_failed and not self._hooks.should_stop()
+        is_whole = not self.num_failed and not self._is_broken_off
         for place in places:
             if id(place) in interrupted:
                 place.keep_for_later()
             elif is_whole or (place.store.ended is not None and not self._settings.products.shared):
                 place.clear()
+
+    @property
+    def _is_broken_off(self) -> bool:
+        """Whether the run was stopped while there was something to do."""
+        num_seen = len(self.outcomes) + self.num_known + self.num_failed
+        is_cut = any(outcome.interrupted for outcome in self.outcomes)
+        return is_cut or (self._hooks.should_stop() and num_seen < len(self._found.inputs))
 
     def _fail(self, error: SsdDetectError) -> None:
         self.num_failed += 1
