@@ -2,18 +2,17 @@
 
     scripts/benchmark                      all of it, about two minutes
     scripts/benchmark --pictures FOLDER    a whole run over the pictures of a folder against bare session calls
+    scripts/benchmark --video [FILE]       the same over a video, and what memory does; without a file, a made one
 
 Times are medians of interleaved runs; what is compared is measured side by side in this one process.
 """
 
 import argparse
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 
 import seeded  # noqa: E402
+from benchmark_video import video_numbers  # noqa: E402
+from measuring import bare_seconds, medians, report, resident_mebibytes  # noqa: E402
 
 from ssd_detect.arrays import Floats, Pixels  # noqa: E402
 from ssd_detect.batch.job import JobHooks, PictureJob  # noqa: E402
@@ -38,10 +39,6 @@ from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, Detectio
 
 WANTED = np.array([False] + [True] * 20)
 THRESHOLDS = {"a": (0.15, 0.10), "b": (0.40, 0.10), "c": (0.01, 0.45)}
-
-
-def report(what: str, value: str, target: str = "") -> None:
-    print(f"  {what:<58} {value:>16}   {target}")
 
 
 def golden_picture(index: int) -> Pixels:
@@ -62,18 +59,6 @@ def seeded_checkpoint(size: int) -> Iterator[Path]:
         script = ROOT / "tests" / "golden" / "seeded.py"
         subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True)
         yield path
-
-
-def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each, run in turns after one warm-up each."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for i in range(rounds + 1):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if i:
-                times[name].append(1000 * (time.perf_counter() - start))
-    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def parity(size: int) -> None:
@@ -230,13 +215,6 @@ def folder_run(folder: Path) -> None:
         report("memory at the last picture", f"{resident[-1]:.0f} MiB", "as much")
 
 
-def bare_seconds(detector: Detector, pictures: list[Pixels]) -> float:
-    start = time.perf_counter()
-    for i in range(0, len(pictures), DEFAULT_BATCH_SIZE):
-        detector._run_network(pictures[i : i + DEFAULT_BATCH_SIZE])
-    return time.perf_counter() - start
-
-
 def run_part(detector: Detector, part: tuple[PictureInput, ...], output: Path, resident: list[float]) -> None:
     settings = JobSettings(
         CheckpointSettings(DEFAULT_CHECKPOINT),
@@ -253,18 +231,18 @@ def run_part(detector: Detector, part: tuple[PictureInput, ...], output: Path, r
     PictureJob(FoundInputs(part, 0, ()), settings, hooks).run()
 
 
-def resident_mebibytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
 def main() -> None:
     """Measure and print what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pictures", type=Path, metavar="FOLDER")
-    folder = parser.parse_args().pictures
-    if folder is not None:
-        folder_run(folder)
+    parser.add_argument("--video", type=Path, metavar="FILE", nargs="?", const=Path(), help="default: a made one")
+    parser.add_argument("--frames", type=int, metavar="N", help="with --video: compare speed over so many frames")
+    chosen = parser.parse_args()
+    if chosen.pictures is not None:
+        folder_run(chosen.pictures)
+        return
+    if chosen.video is not None:
+        video_numbers(chosen.video if chosen.video.name else None, chosen.frames)
         return
     start_up()
     for size in (300, 512):

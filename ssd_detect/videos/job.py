@@ -65,11 +65,14 @@ class VideoJob:
         found: the inputs.
         settings: what to make of them.
         hooks: the caller's part.
+        times: gets the seconds of each stage; None makes a new one.
     """
 
-    def __init__(self, found: FoundVideos, settings: VideoJobSettings, hooks: VideoJobHooks) -> None:
+    def __init__(
+        self, found: FoundVideos, settings: VideoJobSettings, hooks: VideoJobHooks, times: StageTimes | None = None
+    ) -> None:
         self._found, self._settings, self._hooks = found, settings, hooks
-        self._times = StageTimes()
+        self._times = times or StageTimes()
         self._detector: Detector | None = None
         self.outcomes: list[VideoOutcome] = []
         self.num_known = 0

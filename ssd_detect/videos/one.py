@@ -167,6 +167,7 @@ class _OneVideo:
             from_start=self._selection.start is not None,
             overwrite=settings.products.overwrite or (settings.resume and place.may_replace),
             store=place.store,
+            times=self._times,
         )
 
     def _through(self, writer: VideoWriter | RecordWriter) -> None:

@@ -30,6 +30,7 @@ from ssd_detect.media.video.frames import VideoInfo
 from ssd_detect.media.video.gif import write_gif
 from ssd_detect.media.video.store import SegmentStore, StoredFrame, work_folder
 from ssd_detect.settings import EncodingSettings
+from ssd_detect.stages import StageTimes
 
 SEGMENT_FRAMES = 100
 """Frames that a killed run loses at most; each segment begins with a key frame, at which players can start."""
@@ -49,6 +50,7 @@ class VideoWriter:
         from_start: `like` is a part of its video: let the first frame begin at 0, and the sound with it.
         overwrite: replace an existing file.
         store: where frames wait; the caller decides when they go. None makes one that goes with the block.
+        times: gets the seconds of `finish`; None keeps none.
 
     Raises:
         OutputError: on entering: an unknown suffix, a file that exists or is the input itself, no place to write, no
@@ -67,11 +69,12 @@ class VideoWriter:
         from_start: bool = False,
         overwrite: bool = False,
         store: SegmentStore | None = None,
+        times: StageTimes | None = None,
     ) -> None:
         self._path, self._like = Path(path), like
         self._encoding = encoding or EncodingSettings()
         self._audio, self._from_start, self._overwrite = audio, from_start, overwrite
-        self._given_store = store
+        self._given_store, self._times = store, times or StageTimes()
         self._waiting: deque[StoredFrame] = deque()  # frames inside the encoder
         self.ends_with_pictures = False
         """Set it when the source was not read to its end: sound that is left then is left out."""
@@ -200,7 +203,8 @@ class VideoWriter:
     ) -> None:
         try:
             if kind is None:
-                self._finish()
+                with self._times.measure("finish"):
+                    self._finish()
         finally:
             with suppress(OutputError):
                 self._store.close()
