@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-_CLOCK = re.compile(r"(?:(?:(\d+):)?([0-5]?\d):)?(\d+(?:\.\d+)?|\.\d+)")
+# At most so many digits: Python refuses to read numbers of thousands, and FFmpeg counts in 64 bits.
+_CLOCK = re.compile(r"(?:(?:(\d{1,5}):)?([0-5]?\d):)?(\d{1,9}(?:\.\d{1,99})?|\.\d{1,99})", re.ASCII)
+_RATE = re.compile(r"\d{1,9}(?:\.\d{1,99}|/\d{1,9})?|\.\d{1,99}", re.ASCII)
 _AUTO = "auto"
 
 
@@ -32,8 +34,8 @@ def parse_rate(ctx: click.Context, param: click.Parameter, value: str | None) ->
     if value is None:
         return None
     try:
-        rate = Fraction(value)
-    except (ValueError, ZeroDivisionError):
+        rate = Fraction(value) if _RATE.fullmatch(value) else Fraction(0)
+    except ZeroDivisionError:
         rate = Fraction(0)
     if not Fraction(1, 100) <= rate <= 1000:
         raise click.BadParameter(
@@ -46,6 +48,6 @@ def parse_stride(ctx: click.Context, param: click.Parameter, value: str) -> int 
     """Every so many-th frame; None for `auto`."""
     if value == _AUTO:
         return None
-    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 10_000:
+    if re.fullmatch(r"[0-9]{1,5}", value) is None or not 1 <= int(value) <= 10_000:
         raise click.BadParameter(f"{value!r} is no stride; give a whole number from 1 to 10000, or auto")
     return int(value)
