@@ -1,6 +1,6 @@
 """Frames in, frames with boxes out: for anything that edits a video by a function from frame to frame.
 
-    from ssd_detect.annotator import detect_and_draw
+    from ssd_detect import detect_and_draw
 
     new_clip = clip.image_transform(detect_and_draw(detector))  # moviepy 2
     new_clip = clip.fl_image(detect_and_draw(detector))         # moviepy 1

@@ -176,7 +176,7 @@ class Selection:
 
     Args:
         start, end: seconds as a player counts: frames shown at or after `start` and before `end`; None is no limit.
-        max_seconds: of the video, from the first frame that is taken; with `end`, the latter counts.
+        max_seconds: of the video, from the first frame that is taken; with `end`, what comes first counts.
         max_frames: at most so many.
         rate: frames a second, evenly, instead of the video's own times; None keeps those.
         stride: the network sees every so many-th frame.

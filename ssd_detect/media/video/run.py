@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
+from ssd_detect.errors import SettingError
 from ssd_detect.media.pipeline import read_ahead, write_behind
 from ssd_detect.media.video.between import interpolate
 from ssd_detect.media.video.frames import Frame
 from ssd_detect.media.video.selection import ChosenFrame
+from ssd_detect.settings import DEFAULT_BATCH_SIZE
 from ssd_detect.stages import StageTimes
 
 _DEPTH_LIVE = 32
@@ -87,7 +89,8 @@ class VideoRun:
         waiting: list[ChosenFrame] = []  # frames behind the last one that the network saw
         before: Detections | None = None
         for group in _groups(chosen, self.batch_size):
-            found = iter(self.detect([frame.frame.pixels for frame in group if frame.to_detect]))
+            seen = [frame.frame.pixels for frame in group if frame.to_detect]
+            found = iter(self.detect(seen) if seen else ())
             for frame in group:
                 if not frame.to_detect:
                     waiting.append(frame)
@@ -124,15 +127,44 @@ class VideoRun:
                 yield DetectedFrame(number, frame, latest, False)
 
 
+def detect_frames(
+    detect: Callable[[list[Pixels]], list[Detections]], frames: Iterable[Frame], *, batch_size: int = DEFAULT_BATCH_SIZE
+) -> Generator[DetectedFrame, None, None]:
+    """Each frame with what is in it, in order; the next ones are read while the network is busy.
+
+        with Detector() as detector, VideoReader("input.mp4") as video:
+            for found in detect_frames(detector, video):
+                print(float(found.frame.time.start), len(found.detections))
+
+    Args:
+        detect: a `Detector`, or anything else that takes pictures and returns their detections.
+        frames: of a `VideoReader`, or any pictures with `frames_at_rate`.
+        batch_size: frames handed to `detect` at once.
+
+    Raises:
+        SettingError: at once, a batch size below 1. While iterating, whatever `detect` and `frames` raise.
+    """
+    if batch_size < 1:
+        raise SettingError(f"batch_size is {batch_size}, expected a whole number of at least 1")
+    return VideoRun(detect, _all, batch_size).detected(frames)
+
+
+def _all(frames: Iterable[Frame]) -> Iterator[ChosenFrame]:
+    return (ChosenFrame(number, frame, True) for number, frame in enumerate(frames))
+
+
 def _groups(chosen: Iterator[ChosenFrame], size: int) -> Iterator[list[ChosenFrame]]:
-    """Frames in a row with `size` among them that the network sees; the last group may have fewer."""
+    """Frames in a row up to the `size`-th among them that the network sees, as soon as that one is there.
+
+    Only the last group may have fewer of them, or none.
+    """
     group: list[ChosenFrame] = []
     num_to_detect = 0
     for frame in chosen:
-        if frame.to_detect and num_to_detect == size:
-            yield group
-            group, num_to_detect = [], 0
         group.append(frame)
         num_to_detect += frame.to_detect
+        if num_to_detect == size:
+            yield group
+            group, num_to_detect = [], 0
     if group:
         yield group

@@ -69,13 +69,15 @@ class Chosen:
         return at_rate(frames, rate) if rate else ((False, frame) for frame in frames)
 
     def _within(self, frames: Iterable[Frame]) -> Iterator[Frame]:
-        selection, end = self._selection, self._selection.end
+        selection, end, is_first = self._selection, self._selection.end, True
         for frame in frames:
             seconds = frame.time.start - self._begin
             if selection.start is not None and seconds < selection.start:
                 continue
-            if selection.max_seconds is not None and end is None:
-                end = seconds + selection.max_seconds
+            if is_first and selection.max_seconds is not None:
+                last = seconds + selection.max_seconds
+                end = last if end is None else min(end, last)
+            is_first = False
             if end is not None and seconds >= end:
                 self.ended_early = True
                 return
