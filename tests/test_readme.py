@@ -5,16 +5,22 @@ import runpy
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
+from ssd_detect.cli.video import video
+from ssd_detect.cli.video_run import VideoOptions, _inputs_and_output
+from tests.clips import H264, ffmpeg, pictures
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+_HELP = [line.strip() for line in (video.help or "").splitlines() if line.strip().startswith("ssd-detect ")]
+VIDEO_EXAMPLES = [example for example in EXAMPLES if " video " in example] + _HELP
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +39,7 @@ def expanded(example: str) -> list[str]:
 
 def test_the_examples_are_found() -> None:
     assert len(EXAMPLES) >= 8
+    assert len(_HELP) >= 4
     assert {shlex.split(e)[0] for e in EXAMPLES} == {"scripts/run", "scripts/test", "ssd-detect"}
 
 
@@ -45,6 +52,32 @@ def test_image_examples(example: str, seeded_checkpoint: object) -> None:
             Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
     result = CliRunner().invoke(program, expanded(example)[1:])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if " video " in e and "://" not in e])
+def test_video_examples(example: str, tmp_path: Path) -> None:
+    ffmpeg(f"{pictures(rate='2', seconds=5)} {H264}", tmp_path / "input.mp4")
+    (tmp_path / "clips" / "more").mkdir(parents=True)
+    (tmp_path / "clips" / "more" / "a.mp4").symlink_to(tmp_path / "input.mp4")
+    ffmpeg(f"{pictures(rate='2', seconds=1)} {H264}", tmp_path / "clips" / "b.mp4")
+    words = expanded(example)[1:]
+    result = CliRunner().invoke(program, words)
+    assert result.exit_code == 0, result.output
+    results = [word for word in words[2:] if Path(word).suffix]
+    assert [name for name in results if not Path(name).is_file()] == []
+
+
+@pytest.mark.parametrize("example", VIDEO_EXAMPLES)
+def test_video_examples_are_understood(example: str) -> None:
+    """Those with a camera or a server too."""
+    words = shlex.split(example)
+    assert words[:2] == ["ssd-detect", "video"]
+    context = video.make_context("video", words[2:])
+    options = VideoOptions(**{field.name: context.params[field.name] for field in fields(VideoOptions)})
+    names, file = _inputs_and_output(context.params["inputs"], options)
+    assert len(names) == 1
+    assert (file is None) == ("-o" in words or "--no-video" in words)
 
 
 def test_shown_output_is_the_real_one() -> None:

@@ -31,7 +31,9 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="FILE|-",
     help="Write JSON lines, one a frame; - is standard output.",
 )
-@click.option("--csv", type=_FILE, metavar="FILE", help="Write a table, one row an object.")
+@click.option(
+    "--csv", type=_FILE, metavar="FILE", help="Write a table: a row for each object, and one for a frame without any."
+)
 @click.option(
     "--summary",
     type=_FILE,
@@ -39,14 +41,16 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     help="Write JSON: for each class how many, for how long, first and last sight.",
 )
 @click.option("--crops", type=_FOLDER, metavar="FOLDER", help="Save each object of each frame as a picture.")
-@click.option("--snapshot-every", type=click.IntRange(min=1), metavar="N", help="Save every Nth annotated frame.")
+@click.option(
+    "--snapshot-every", type=click.IntRange(min=1), metavar="N", help="Save every Nth annotated frame as a JPEG."
+)
 @click.option(
     "--snapshots", type=_FOLDER, metavar="FOLDER", help="Where snapshots go.  [default: snapshots, beside the copy]"
 )
 @click.option("--start", type=SECONDS, metavar="TIME", help="Begin there: seconds or h:mm:ss.")
 @click.option("--end", type=SECONDS, metavar="TIME", help="End there.")
-@click.option("--max-seconds", type=SECONDS, metavar="TIME", help="End after so much video.")
-@click.option("--max-frames", type=click.IntRange(min=1), metavar="N", help="End after so many frames.")
+@click.option("--max-seconds", type=SECONDS, metavar="TIME", help="End after so much video, counted from --start.")
+@click.option("--max-frames", type=click.IntRange(min=1), metavar="N", help="End after so many frames of the copy.")
 @click.option(
     "--stride",
     callback=parse_stride,
@@ -83,13 +87,19 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     help="Make objects of this class unrecognisable; may be given several times.",
 )
 @click.option(
-    "--timeout", type=float, default=10.0, show_default=True, help="Seconds to wait for a camera or a server."
+    "--timeout",
+    type=click.FloatRange(0, 86400, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for a camera or a server.",
 )
 @click.option(
     "--reconnects",
     type=click.IntRange(0, 1000),
     default=3,
     show_default=True,
+    metavar="N",
     help="Tries in a row to reach a live source again.",
 )
 @click.option("--resume", is_flag=True, help="Go on with an earlier run that was broken off; same options.")
@@ -99,9 +109,9 @@ def video(inputs: tuple[str, ...], run: RunSettings, **chosen: Any) -> ExitStatu
     """Find objects in videos; save annotated copies with every frame, its time, the sound, and all else.
 
     IN is a file, a folder, a quoted glob, @LIST (a file with an input a line), an http(s) or rtsp URL, a camera's
-    number, numbered pictures (frames/%05d.png), an animated GIF, WebP or PNG, or - for a video on standard input. OUT
-    is .mp4, .m4v, .mov, .mkv, .webm, .avi or .gif. Up to 100 damaged packets in a row are skipped; status 3 and a
-    line then say what was lost.
+    number, numbered pictures (frames/%05d.png), an animated GIF, WebP or PNG, or - for a video on standard input; ./
+    in front makes a file of any name, such as ./-0.mp4. OUT is .mp4, .m4v, .mov, .mkv, .webm, .avi or .gif. Up to 100
+    damaged packets in a row are left out; a line and status 3 then say what was lost.
 
     \b
     ssd-detect video in.mp4 out.mp4

@@ -88,7 +88,7 @@ def _inputs_and_output(arguments: tuple[str, ...], chosen: VideoOptions) -> tupl
         raise SettingError(f"{arguments[-1]}: is a folder; give it as -o {arguments[-1]}")
     if len(arguments) != 2:
         raise SettingError(
-            f"got {len(arguments)} names, expected an input and an output (IN OUT), "
+            f"got {len(arguments)} name{'s' if len(arguments) > 1 else ''}, expected an input and an output (IN OUT), "
             "or inputs and a folder (IN... -o FOLDER)"
         )
     return arguments[:1], Path(arguments[1])
