@@ -64,7 +64,7 @@ def test_video_examples(example: str, tmp_path: Path) -> None:
     words = expanded(example)[1:]
     result = CliRunner().invoke(program, words)
     assert result.exit_code == 0, result.output
-    results = [word for word in words[2:] if Path(word).suffix]
+    results = [word for word in words[2:] if re.search(r"\.[a-z]\w+$", word)]
     assert [name for name in results if not Path(name).is_file()] == []
 
 

@@ -164,8 +164,11 @@ class SegmentStore:
         """Note that nothing is left to do, and what came of it; only the records are kept."""
         with explained_writing(self.folder):
             (self.folder / _END).write_text(json.dumps(facts, allow_nan=False), encoding="utf-8")
-            for packets in self.folder.glob("*.packets"):
-                packets.unlink()
+            for path in self.folder.iterdir():
+                if path.is_dir():  # a copy of what was piped in
+                    shutil.rmtree(path)
+                elif path.suffix not in (".json", ".jsonl"):
+                    path.unlink()
 
     @property
     def ended(self) -> Any:

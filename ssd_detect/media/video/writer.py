@@ -97,9 +97,13 @@ class VideoWriter:
 
     def _check_companions(self) -> None:
         path = self._like.companions
-        if path is not None and path.is_file() and path.parent != self._store.folder:  # what is put aside there grows
+        if path is not None and path.is_file() and not self._grows(path):
             settings = CompanionSettings(self._audio)
             self.notes = check_companions(path, self._encoder.container.format, settings)
+
+    def _grows(self, path: Path) -> bool:
+        """Whether it is sound of a stream that is put aside while the frames are read."""
+        return path.parent.resolve() == self._store.folder.resolve()
 
     @property
     def size(self) -> tuple[int, int]:

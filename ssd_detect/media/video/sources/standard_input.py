@@ -101,12 +101,14 @@ def _explain(error: BaseException) -> str:
 
 
 class _Copied(ClosedAtEnd):
-    """A source of frames on a copy of what was piped in, which goes when it is closed."""
+    """A source of frames on a copy of what was piped in.
+
+    In a spool the copy stays, since sound and all else are read from it later; else it goes when the source is closed.
+    """
 
     def __init__(self, pipe: _Pipe, settings: SourceSettings, open_file: Callable[[Path], FrameSource]) -> None:
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ssd-detect-", dir=settings.spool)))
-            copy = folder / "video"
+            copy = _folder(settings.spool, stack) / "video"
             _copy(pipe, copy)
             try:
                 self._source = stack.enter_context(open_file(copy))
@@ -124,8 +126,15 @@ class _Copied(ClosedAtEnd):
         return self._source.losses
 
     def close(self) -> None:
-        """Delete the copy; a second call does nothing."""
+        """Close the copy; a second call does nothing."""
         self._opened.close()
+
+
+def _folder(spool: Path | None, stack: ExitStack) -> Path:
+    """A new folder; one that is in no spool is deleted with the stack."""
+    if spool is not None:
+        return Path(tempfile.mkdtemp(prefix="standard-input-", dir=spool))
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ssd-detect-")))
 
 
 def _copy(pipe: _Pipe, target: Path) -> None:
