@@ -10,6 +10,7 @@ import click
 from ssd_detect import __version__
 from ssd_detect.cli.doctor import doctor
 from ssd_detect.cli.image import image
+from ssd_detect.cli.talk import say
 from ssd_detect.cli.video import video
 from ssd_detect.environment import open_standard_streams
 from ssd_detect.errors import ExitStatus, SsdDetectError
@@ -38,14 +39,14 @@ def _status(run: Callable[[], Any]) -> int:
     try:
         return int(run() or ExitStatus.DONE)
     except SsdDetectError as error:
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         return error.exit_status
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return ExitStatus.USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "ssd-detect"
-        click.echo(f"Error: {error.format_message()} (see {command} --help)", err=True)
+        say(f"Error: {error.format_message()} (see {command} --help)", err=True)
         return ExitStatus.USAGE
     except click.ClickException as error:
         error.show()
@@ -54,7 +55,7 @@ def _status(run: Callable[[], Any]) -> int:
         click.echo(f"Error: a package cannot be loaded ({error}); type ssd-detect doctor to find out why", err=True)
         return ExitStatus.FAILED
     except OSError as error:  # of the system, outside what we explain better: a full disk, a device gone
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         return ExitStatus.FAILED
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
