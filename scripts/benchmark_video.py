@@ -37,7 +37,7 @@ from ssd_detect.stages import StageTimes
 from ssd_detect.videos.job import VideoJob, VideoJobHooks
 from ssd_detect.videos.settings import Products, VideoJobSettings
 
-PIECE = 24 * DEFAULT_BATCH_SIZE  # frames
+PIECE = 12 * DEFAULT_BATCH_SIZE  # frames
 STAGES = ("read", "resize+network", "decode", "nms", "draw", "encode", "finish")
 EARLY = 100  # frames after which memory should not grow
 

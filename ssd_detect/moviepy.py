@@ -7,7 +7,7 @@
     with Detector() as detector, VideoFileClip("in.mp4") as clip:
         clip.with_effects([DetectObjects(detector)]).write_videofile("out.mp4")
 
-For moviepy 1 there is `ssd_detect.annotator.detect_and_draw`, which needs no moviepy. `ssd-detect video` keeps each
+For moviepy 1 there is `ssd_detect.detect_and_draw`, which needs no moviepy. `ssd-detect video` keeps each
 frame's own time and the sound as it is; moviepy counts frames at a constant rate and encodes the sound again.
 """
 
@@ -22,7 +22,7 @@ except Exception as error:  # whatever a broken installation raises
     found = f"this is {version}" if version else " ".join(str(error).split()) or type(error).__name__
     raise MissingPackageError(
         f'ssd_detect.moviepy needs moviepy 2, but {found}; type: pip install "moviepy>=2.1"; '
-        "or stay with moviepy 1 and use clip.fl_image(ssd_detect.annotator.detect_and_draw(detector))"
+        "or stay with moviepy 1 and use clip.fl_image(ssd_detect.detect_and_draw(detector))"
     ) from error
 
 from collections.abc import Callable, Sequence

@@ -338,7 +338,7 @@ class TestWithoutMoviepy:
         assert run(moviepy, code) == (
             f"ssd_detect.moviepy needs moviepy 2, but {UNUSABLE[moviepy]}; "
             'type: pip install "moviepy>=2.1"; or stay with moviepy 1 and use '
-            "clip.fl_image(ssd_detect.annotator.detect_and_draw(detector))\n"
+            "clip.fl_image(ssd_detect.detect_and_draw(detector))\n"
         )
 
     @pytest.mark.slow

@@ -21,7 +21,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--output",
     type=_FOLDER,
     metavar="FOLDER",
-    help="Where annotated copies go, under their own names; for several inputs, folders and globs.",
+    help="Where annotated copies go, under their own names; .mp4 for inputs that are no files of the kinds above.",
 )
 @click.option("--recursive", is_flag=True, help="Look into folders of folders too.")
 @click.option("--no-video", is_flag=True, help="Make no annotated copy: everything named is an input.")
@@ -29,7 +29,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--jsonl",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE|-",
-    help="Write JSON lines, one a frame; - is standard output.",
+    help="Write JSON lines: one about each video, then one a frame; - is standard output.",
 )
 @click.option(
     "--csv", type=_FILE, metavar="FILE", help="Write a table: a row for each object, and one for a frame without any."
@@ -40,7 +40,12 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="FILE",
     help="Write JSON: for each class how many, for how long, first and last sight.",
 )
-@click.option("--crops", type=_FOLDER, metavar="FOLDER", help="Save each object of each frame as a picture.")
+@click.option(
+    "--crops",
+    type=_FOLDER,
+    metavar="FOLDER",
+    help="Save each object as a picture, of each frame that the network sees.",
+)
 @click.option(
     "--snapshot-every", type=click.IntRange(min=1), metavar="N", help="Save every Nth annotated frame as a JPEG."
 )
@@ -70,7 +75,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--fps",
     callback=parse_rate,
     metavar="RATE",
-    help="Write a constant rate, such as 25 or 30000/1001; for numbered pictures, theirs.",
+    help="Write a constant rate, such as 25 or 30000/1001; for numbered pictures, theirs (else 25).",
 )
 @click.option(
     "--codec",
