@@ -100,3 +100,11 @@ def test_the_copy_goes_when_its_video_is_done(tmp_path_factory: pytest.TempPathF
     assert result.exit_code == 3
     (store,) = (path for path in Path("out").iterdir() if path.is_dir())
     assert sorted(path.name for path in store.iterdir()) == ["000000.jsonl", "end.json", "run.json"]
+
+
+def test_where_pictures_went_is_said(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A folder that nothing went into is not named."""
+    source = ffmpeg(f"{pictures(seconds=0.2)} {H264}", tmp_path_factory.mktemp("in") / "in.mp4")
+    result = video(b"", str(source), "out.mp4", "--snapshot-every", "5", "--crops", "crops")
+    assert result.stdout.splitlines()[1:] == ["saved out.mp4", "saved pictures in snapshots"]
+    assert left() == ["out.mp4", "snapshots"]

@@ -241,8 +241,12 @@ class _Telling:
 
         if self._detector is None:
             return
-        for path in self._settings.products.shared:
+        products = self._settings.products
+        for path in products.shared:
             self._tell(f"saved {click.format_filename(path)}")
+        for folder in (products.crops, products.snapshots):
+            if folder is not None and folder.is_dir():
+                self._tell(f"saved pictures in {click.format_filename(folder)}")
         if status is ExitStatus.INTERRUPTED and any(video.path is not None for video in found.inputs):
             self._talk.note("Stopped before the end; the same command with --resume goes on.")
         tell_stage_times(self._detector, self._talk)
