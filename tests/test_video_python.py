@@ -105,10 +105,15 @@ class TestDetectFrames:
         given.set()
         assert [f.number for f in found] == [1]
 
-    def test_pictures_of_imageio(self, tmp_path: Path) -> None:
+    def test_pictures_of_imageio_become_a_video(self, tmp_path: Path) -> None:
         clip = ffmpeg(f"{pictures(seconds=0.5)} {H264}", tmp_path / "in.mp4")
         frames = ssd_detect.frames_at_rate(imageio.v3.imiter(clip, plugin="pyav"), 30)
-        assert len(list(ssd_detect.detect_frames(mean_red, frames))) == 15
+        info = ssd_detect.VideoInfo("made", 64, 48, rate=Fraction(30), time_base=Fraction(1, 30))
+        with ssd_detect.VideoWriter(tmp_path / "out.mp4", like=info) as writer:
+            for found in ssd_detect.detect_frames(mean_red, frames):
+                drawn = ssd_detect.draw_detections(found.frame.pixels, found.detections)
+                writer.append(drawn, found.frame.time)
+        assert facts(tmp_path / "out.mp4").times == facts(clip).times
 
 
 @pytest.mark.slow
