@@ -87,9 +87,9 @@ def _inputs_and_output(arguments: tuple[str, ...], chosen: VideoOptions) -> tupl
     if len(arguments) > 1 and (arguments[-1].endswith(("/", os.sep)) or Path(arguments[-1]).is_dir()):
         raise SettingError(f"{arguments[-1]}: is a folder; give it as -o {arguments[-1]}")
     if len(arguments) != 2:
+        count = "1 name" if len(arguments) == 1 else f"{len(arguments)} names"
         raise SettingError(
-            f"got {len(arguments)} name{'s' if len(arguments) > 1 else ''}, expected an input and an output (IN OUT), "
-            "or inputs and a folder (IN... -o FOLDER)"
+            f"got {count}, expected an input and an output (IN OUT), or inputs and a folder (IN... -o FOLDER)"
         )
     return arguments[:1], Path(arguments[1])
 
