@@ -1,8 +1,9 @@
-"""What is found out about a machine: one frozen record, gathered by `probes`, judged by `judge`."""
+"""Facts that the child process proved: packages that import, devices that compute, encoders that encode."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from ssd_detect.doctor.facts.record import Record
 
 Box = tuple[float, float, float, float]
 
@@ -22,13 +23,13 @@ DETECTION_PACKAGES = (
     Package("OpenCV", "cv2", "opencv-python-headless>=4.9"),
     Package("safetensors", "safetensors", "safetensors>=0.4.3"),
 )
-VIDEO_PACKAGES = (Package("PyAV", "av", "av>=14.0"),)
+VIDEO_PACKAGES = (Package("PyAV", "av", "av>=16.1"),)
 PACKAGES = (*DETECTION_PACKAGES, *VIDEO_PACKAGES)
 """Those whose import is tried besides TensorFlow's. The requirements are pyproject.toml's, again; a test compares."""
 
 
 @dataclass(frozen=True)
-class Failure:
+class Failure(Record):
     """Why a question got no answer.
 
     Args:
@@ -42,7 +43,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class DeviceFacts:
+class DeviceFacts(Record):
     """A device that TensorFlow sees: `CPU:0`, `GPU:0`; model and compute capability ("9.0") where it tells them."""
 
     name: str
@@ -56,19 +57,14 @@ class DeviceFacts:
 
 
 @dataclass(frozen=True)
-class TensorFlowFacts:
+class TensorFlowFacts(Record):
     """What TensorFlow tells about itself; None where this build does not say."""
 
     version: str
     is_cuda_build: bool
-    cuda_version: str | None
-    cudnn_version: str | None
-    devices: tuple[DeviceFacts, ...]
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "TensorFlowFacts":
-        """The inverse of `dataclasses.asdict`, after a way through JSON."""
-        return cls(**{**value, "devices": tuple(DeviceFacts(**device) for device in value["devices"])})
+    cuda_version: str | None = None
+    cudnn_version: str | None = None
+    devices: tuple[DeviceFacts, ...] = ()
 
     @property
     def gpus(self) -> tuple[DeviceFacts, ...]:
@@ -77,7 +73,37 @@ class TensorFlowFacts:
 
 
 @dataclass(frozen=True)
-class TrialFacts:
+class Operation(Record):
+    """An operation that was tried on a device.
+
+    Args:
+        name: `multiply`, `matmul`, `convolution` (which uses cuDNN) or `nms`.
+        failure: why it did not end well; a wrong result is an `error` that says so.
+        first_seconds: the first call, with the compilation of kernels.
+        second_seconds: the same again.
+    """
+
+    name: str
+    failure: Failure | None = None
+    first_seconds: float | None = None
+    second_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class DeviceTrial(Record):
+    """The operations that were tried on one device, named as in `DeviceFacts`, in order."""
+
+    name: str
+    operations: tuple[Operation, ...] = ()
+
+    @property
+    def works(self) -> bool:
+        """Whether every operation ended well, and there were some."""
+        return bool(self.operations) and all(operation.failure is None for operation in self.operations)
+
+
+@dataclass(frozen=True)
+class TrialFacts(Record):
     """What the shipped checkpoint found in the shipped picture.
 
     Args:
@@ -90,46 +116,16 @@ class TrialFacts:
     """
 
     device_name: str
-    class_name: str | None
-    score: float
-    box: Box | None
-    first_seconds: float
-    median_seconds: float
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "TrialFacts":
-        """The inverse of `dataclasses.asdict`, after a way through JSON."""
-        return cls(**{**value, "box": value["box"] and tuple(value["box"])})
+    class_name: str | None = None
+    score: float = 0.0
+    box: Box | None = None
+    first_seconds: float = 0.0
+    median_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Everything that is known about a machine before it is judged.
+class Tried(Record):
+    """An encoder or a font that was really used, by name; `failure` is why that did not work."""
 
-    Args:
-        system: operating system, with its version.
-        machine: processor architecture, such as `x86_64`.
-        has_avx: whether the processor can do AVX; None where that is unknown.
-        python_version: of the running interpreter.
-        python_path: file of the running interpreter.
-        own_version: ssd-detect's.
-        device_asked: `auto`, `cpu` or `gpu:N`.
-        packages: module name -> version, for `PACKAGES`.
-        tensorflow: what it tells about itself.
-        trial: detection on the device asked for; None when not tried, since TensorFlow does not start.
-        cpu_trial: detection on the CPU; None unless `trial` failed and a GPU may be the reason.
-        log: what native code and tracebacks said on standard error meanwhile.
-    """
-
-    system: str
-    machine: str
-    has_avx: bool | None
-    python_version: str
-    python_path: str
-    own_version: str
-    device_asked: str
-    packages: Mapping[str, str | Failure]
-    tensorflow: TensorFlowFacts | Failure
-    trial: TrialFacts | Failure | None
-    cpu_trial: TrialFacts | Failure | None = None
-    log: str = ""
+    name: str
+    failure: Failure | None = None
