@@ -21,6 +21,11 @@ def hide_gpus() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 
+def variables() -> dict[str, str]:
+    """A copy of all environment variables, for the doctor's probes."""
+    return dict(os.environ)
+
+
 def open_standard_streams() -> None:
     """Give each standard stream that the caller has closed to the null device.
 

@@ -35,9 +35,9 @@ def explain_import(package: Package, failure: Failure, facts: Facts) -> Explaine
 
 def _explain_illegal_instruction(package: Package, facts: Facts) -> Explained:
     ended = "cannot be imported: SIGILL (illegal instruction) ended the attempt"
-    if facts.has_avx:
+    if facts.system.has_avx:
         return Explained(f"{ended}: this build is for a newer CPU than this one", _reinstall(package, facts))
-    lacks = "lacks AVX" if facts.has_avx is False else "seems to lack AVX"
+    lacks = "lacks AVX" if facts.system.has_avx is False else "seems to lack AVX"
     return Explained(
         f"{ended}: this CPU {lacks}, which {package.name} needs",
         "use a CPU with AVX (made since about 2011); in a virtual machine, give it the host's CPU, such as -cpu host",
@@ -66,17 +66,17 @@ def pip_line(facts: Facts, *arguments: str) -> str:
 
 
 def _pip(facts: Facts, *arguments: str) -> str:
-    words = (facts.python_path, "-m", "pip", *arguments)
-    if not facts.system.startswith("Windows"):
+    words = (facts.python.path, "-m", "pip", *arguments)
+    if facts.system.kind != "Windows":
         return shlex.join(words)
     return " ".join(word if re.fullmatch(r"[\w.:\\/=-]+", word) else f'"{word}"' for word in words)
 
 
 def gpu_line(facts: Facts, tensorflow: TensorFlowFacts) -> str | None:
     """How TensorFlow could get to see an NVIDIA GPU on this machine; None where it never will."""
-    if facts.system.startswith("Windows"):
+    if facts.system.kind == "Windows":
         return "use WSL2: TensorFlow for Windows has had no GPU support since 2.11"
-    if facts.machine not in ("x86_64", "AMD64") or facts.system.startswith("macOS"):
+    if facts.system.machine not in ("x86_64", "AMD64") or facts.system.kind == "Darwin":
         return None
     install = pip_line(facts, f"tensorflow[and-cuda]=={tensorflow.version}")
     if tensorflow.is_cuda_build:

@@ -1,7 +1,8 @@
 """The child process of `ssd-detect doctor`: answers questions, and may die of one, which is an answer too.
 
-A question is a line on standard input: `tensorflow`, `detection`, or the name of a module to import. Its answer is a
-line of JSON on standard output: {"value": …}, or {"failure": {"kind": …, "detail": …}}.
+A question is a line on standard input: `tensorflow`, `detection`, `driver`, `gpus`, `load` and the path of a library,
+or the name of a module to import. Its answer is a line of JSON on standard output: {"value": …}, or
+{"failure": {"kind": …, "detail": …}}.
 """
 
 import json
@@ -14,6 +15,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from ssd_detect.doctor.facts import DeviceFacts, Failure, TensorFlowFacts
+from ssd_detect.doctor.native import driver_facts, gpu_report, load_library
 from ssd_detect.environment import hide_gpus
 from ssd_detect.errors import SsdDetectError
 from ssd_detect.settings import Device
@@ -44,9 +46,13 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
 def _answer(question: str, device: Device) -> dict[str, Any]:
     special: dict[str, Callable[[], Any]] = {
         "tensorflow": lambda: asdict(_tensorflow_facts()),
+        "driver": lambda: asdict(driver_facts()),
+        "gpus": lambda: asdict(gpu_report()),
         "detection": lambda: asdict(_trial(device)),
     }
     try:
+        if question.startswith("load "):
+            return {"value": load_library(question.removeprefix("load "))}
         return {"value": special[question]() if question in special else _module_version(question)}
     except (Exception, SystemExit) as error:
         traceback.print_exc(file=sys.stderr)

@@ -54,7 +54,7 @@ class Check:
 
 def checks_of(facts: Facts) -> Iterator[Check]:
     """The lines in the order of causes: what stands first may be why a later one fails."""
-    yield Check("system", "ok", f"{facts.system} ({facts.machine})")
+    yield Check("system", "ok", f"{facts.system.name} ({facts.system.machine})")
     yield _python(facts)
     yield Check("ssd-detect", "ok", facts.own_version)
     yield from (_package(package, facts) for package in DETECTION_PACKAGES)
@@ -65,8 +65,8 @@ def checks_of(facts: Facts) -> Iterator[Check]:
 
 def _python(facts: Facts) -> Check:
     oldest, newest = (f"{major}.{minor}" for major, minor in _PYTHONS)
-    found = f"{facts.python_version} ({facts.python_path})"
-    if _PYTHONS[0] <= _release(facts.python_version) <= _PYTHONS[1]:
+    found = f"{facts.python.version} ({facts.python.path})"
+    if _PYTHONS[0] <= _release(facts.python.version) <= _PYTHONS[1]:
         return Check("Python", "ok", found)
     return Check("Python", "warn", found, f"{oldest} to {newest}", f"install ssd-detect into a Python {newest}")
 
@@ -86,6 +86,7 @@ def _broken(package: Package, failure: Failure, facts: Facts) -> Check:
 
 def _tensorflow(facts: Facts) -> Iterator[Check]:
     tensorflow = facts.tensorflow
+    assert tensorflow is not None
     if isinstance(tensorflow, Failure):
         yield _broken(TENSORFLOW, tensorflow, facts)
         return
@@ -125,7 +126,7 @@ def _described(device: DeviceFacts) -> str:
 
 
 def _lacks_device(facts: Facts) -> bool:
-    if isinstance(facts.tensorflow, Failure) or not facts.device_asked.startswith("gpu"):
+    if not isinstance(facts.tensorflow, TensorFlowFacts) or not facts.device_asked.startswith("gpu"):
         return False
     return facts.device_asked.upper() not in {device.name for device in facts.tensorflow.devices}
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ssd_detect.doctor.advice import gpu_line
 from ssd_detect.doctor.checks import Check, checks_of, is_as_expected
-from ssd_detect.doctor.facts import Facts, Failure, TrialFacts
+from ssd_detect.doctor.facts import Facts, Failure, TensorFlowFacts, TrialFacts
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def _praise(facts: Facts, failures: list[Check]) -> str:
 
 def _place(facts: Facts) -> str:
     assert isinstance(facts.trial, TrialFacts)
-    assert not isinstance(facts.tensorflow, Failure)
+    assert isinstance(facts.tensorflow, TensorFlowFacts)
     gpu = next((device for device in facts.tensorflow.gpus if device.name == facts.trial.device_name), None)
     if gpu is None:
         return "the CPU"
@@ -48,7 +48,7 @@ def _place(facts: Facts) -> str:
 
 def _gpu_advice(facts: Facts) -> str:
     """What a user who expected a GPU needs to hear; empty when one is used or none was wanted."""
-    if isinstance(facts.tensorflow, Failure) or facts.tensorflow.gpus:
+    if not isinstance(facts.tensorflow, TensorFlowFacts) or facts.tensorflow.gpus:
         return ""
     if facts.device_asked == "cpu":
         return "GPUs were left alone, as --device cpu asks."

@@ -57,7 +57,7 @@ class DriverFacts(Record):
 
     Args:
         path: the file that was loaded, links resolved; None when none could be.
-        version: the suffix of that file, `535.104.05`; on Windows the file's version as NVIDIA counts.
+        version: the suffix of that file, `535.104.05`; None on Windows.
         cuda_version: newest CUDA that it serves, `12.2`, by cuDriverGetVersion.
         init_code: what cuInit(0) returned; 0 is success.
         device_count: by cuDeviceGetCount, so after CUDA_VISIBLE_DEVICES.
