@@ -41,6 +41,7 @@ class TensorFlowRow(Row):
         cudnn_compiled: what it names in its own error texts; "" where that is not known.
         numpy: those that really work, whatever the metadata says.
         protobuf: those that really work; "" for any.
+        caps_missing: whether its metadata lets pip install a NumPy or protobuf that breaks it.
         windows_gpu: whether the build for Windows can use a GPU.
         gpu_package: the distribution with the code for GPUs.
         and_cuda: whether pip can bring the libraries by the extra of that name.
@@ -66,6 +67,7 @@ class TensorFlowRow(Row):
     loading: Loading
     loading_windows: Loading | None = None
     python_27: bool = False
+    caps_missing: bool = False
     cudnn_windows: str = ""
     cudnn_compiled: str = ""
     extra_python: tuple[str, str] | None = None
@@ -114,6 +116,7 @@ class CondaPackages(Ranged):
     """What brings the libraries where no extra does: conda's packages, and one of pip's where conda has no cuDNN."""
 
     cudatoolkit: str
+    channel: str = ""
     cudnn: str = ""
     pip: str = ""
 
