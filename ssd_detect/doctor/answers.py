@@ -1,8 +1,8 @@
 """The child process of `ssd-detect doctor`: answers questions, and may die of one, which is an answer too.
 
-A question is a line on standard input: `tensorflow`, `detection`, `driver`, `gpus`, `load` and the path of a library,
-or the name of a module to import. Its answer is a line of JSON on standard output: {"value": …}, or
-{"failure": {"kind": …, "detail": …}}.
+A question is a line on standard input: `tensorflow`, `devices`, `detection`, `encoders`, `fonts`, `driver`, `gpus`,
+`load` and the path of a library, or the name of a module to import. Its answer is a line of JSON on standard output:
+{"value": …}, or {"failure": {"kind": …, "detail": …}}.
 """
 
 import json
@@ -14,10 +14,10 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from ssd_detect.doctor.facts import DeviceFacts, Failure, TensorFlowFacts
+from ssd_detect.doctor.facts import DeviceFacts, TensorFlowFacts
+from ssd_detect.doctor.failures import failure_of
 from ssd_detect.doctor.native import driver_facts, gpu_report, load_library
 from ssd_detect.environment import hide_gpus
-from ssd_detect.errors import SsdDetectError
 from ssd_detect.settings import Device
 
 
@@ -48,7 +48,10 @@ def _answer(question: str, device: Device) -> dict[str, Any]:
         "tensorflow": lambda: asdict(_tensorflow_facts()),
         "driver": lambda: asdict(driver_facts()),
         "gpus": lambda: asdict(gpu_report()),
+        "devices": lambda: [asdict(trial) for trial in _device_trials()],
         "detection": lambda: asdict(_trial(device)),
+        "encoders": lambda: [asdict(tried) for tried in _encoders()],
+        "fonts": lambda: [asdict(tried) for tried in _fonts()],
     }
     try:
         if question.startswith("load "):
@@ -56,20 +59,29 @@ def _answer(question: str, device: Device) -> dict[str, Any]:
         return {"value": special[question]() if question in special else _module_version(question)}
     except (Exception, SystemExit) as error:
         traceback.print_exc(file=sys.stderr)
-        return {"failure": asdict(_failure(error))}
-
-
-def _failure(error: BaseException) -> Failure:
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return Failure("missing", error.name)
-    if isinstance(error, SystemExit):
-        return Failure("exited", str(error.code))
-    text = str(error) if isinstance(error, SsdDetectError) else f"{type(error).__name__}: {error}"
-    return Failure("error", text)
+        return {"failure": asdict(failure_of(error))}
 
 
 def _module_version(name: str) -> str:
     return str(import_module(name).__version__)
+
+
+def _device_trials() -> Any:
+    from ssd_detect.doctor.device_trial import try_devices
+
+    return try_devices()
+
+
+def _encoders() -> Any:
+    from ssd_detect.doctor.video_trial import try_encoders
+
+    return try_encoders()
+
+
+def _fonts() -> Any:
+    from ssd_detect.doctor.video_trial import try_fonts
+
+    return try_fonts()
 
 
 def _trial(device: Device) -> Any:
