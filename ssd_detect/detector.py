@@ -4,7 +4,8 @@ RGB uint8 (H, W, 3)  ->  network input  ->  scores (N, C), offsets (N, 4)  ->  b
                      one TensorFlow session                       NumPy
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 from types import TracebackType
 from typing import overload
@@ -23,7 +24,10 @@ from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.session import NetworkSession
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
-from ssd_detect.stages import StageTimes
+from ssd_detect.stages import StageTimes, told_when_slow
+
+SLOW_START_SECONDS = 5.0
+"""A first call on a GPU that takes longer looks like a hang and is worth a word."""
 
 
 class Detector:
@@ -35,6 +39,8 @@ class Detector:
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
+        on_slow_start: called, from another thread, when the first network call on a GPU takes long: the driver may
+            have to compile the kernels first, once for each kind of GPU.
 
     Raises:
         CheckpointError: no usable checkpoint.
@@ -50,6 +56,7 @@ class Detector:
         session: SessionSettings | None = None,
         batch_size: int = DEFAULT_BATCH_SIZE,
         times: StageTimes | None = None,
+        on_slow_start: Callable[[], None] | None = None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
@@ -62,6 +69,7 @@ class Detector:
         self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
         self._anchors = make_anchors(loaded.spec.anchors)
         self._network = NetworkSession(loaded, session or SessionSettings())
+        self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
     @overload
     def __call__(self, pictures: Pixels) -> Detections: ...
@@ -82,9 +90,13 @@ class Detector:
     def _detect_batch(self, pictures: list[Pixels]) -> list[Detections]:
         for picture in pictures:
             _check_picture(picture)
-        with self.times.measure("resize+network"):
+        with self.times.measure("resize+network"), self._watched_start():
             scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
         return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
+
+    def _watched_start(self) -> AbstractContextManager[None]:
+        tell, self._on_slow_start = self._on_slow_start, None
+        return told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext()
 
     def _run_network(self, pictures: list[Pixels]) -> tuple[Floats, Floats]:
         if len({picture.shape for picture in pictures}) == 1:

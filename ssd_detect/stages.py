@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -28,3 +28,15 @@ class StageTimes:
         """Stage -> seconds so far, in the order in which the stages were first met."""
         with self._lock:
             return dict(self._seconds)
+
+
+@contextmanager
+def told_when_slow(tell: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Call `tell`, from another thread, if the block still runs after `seconds`."""
+    timer = threading.Timer(seconds, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from PIL import Image
 
 from ssd_detect.detector import Detector
-from ssd_detect.errors import CheckpointError, DeviceError, PictureError, UnknownClassError
+from ssd_detect.errors import CheckpointError, PictureError, UnknownClassError
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.settings import DetectionSettings
 
@@ -102,21 +101,6 @@ class TestTimes:
         assert list(after) == ["resize+network", "decode", "nms"]
         assert all(after[stage] > before.get(stage, 0.0) for stage in after)
         assert after["decode"] + after["nms"] < after["resize+network"]
-
-
-def test_too_little_memory_is_explained(detector: Detector, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow's error is made by hand, since no test should fill the machine; what we make of it is real."""
-
-    class Exhausted:
-        def run(self, *_: object) -> None:
-            raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
-
-    monkeypatch.setattr(detector._network, "_session", Exhausted())
-    picture = np.zeros((5, 5, 3), np.uint8)
-    with pytest.raises(DeviceError, match=r"not enough memory for 1 picture\(s\) at once; close other programs"):
-        detector(picture)
-    with pytest.raises(DeviceError, match=r"for 2 picture\(s\) at once; use a smaller --batch-size"):
-        detector([picture, picture])
 
 
 def test_manifest_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

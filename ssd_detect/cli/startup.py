@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.talk import Talk
+from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
+from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow
 from ssd_detect.stages import StageTimes
 
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
     from ssd_detect.detector import Detector
 
 
-def open_detector(run: RunSettings, times: StageTimes | None = None) -> "Detector":
-    """Import TensorFlow and load the checkpoint; `times` as for `Detector`."""
+def open_detector(run: RunSettings, times: StageTimes | None = None, sources: Sources | None = None) -> "Detector":
+    """Import TensorFlow and load the checkpoint; `times` as for `Detector`, `sources` other than this machine's."""
     if run.session.device.kind == "cpu":
         hide_gpus()
     if not run.talk.verbose:
@@ -21,8 +23,15 @@ def open_detector(run: RunSettings, times: StageTimes | None = None) -> "Detecto
     with nullcontext() if run.talk.verbose else held_back_stderr():
         from ssd_detect.detector import Detector
     detector = Detector(
-        run.checkpoint, settings=run.detection, session=run.session, batch_size=run.batch_size, times=times
+        run.checkpoint,
+        settings=run.detection,
+        session=run.session,
+        batch_size=run.batch_size,
+        times=times,
+        on_slow_start=lambda: run.talk.note(SLOW_START),
     )
+    if leaves_gpu_unused(detector, run, sources or Sources.of_this_machine()):
+        run.talk.note(UNUSED_GPU)
     if detector.assumed:
         run.talk.note(f"checkpoint {detector.checkpoint_name}: assumed {', '.join(detector.assumed)}")
     run.talk.detail(
@@ -30,6 +39,11 @@ def open_detector(run: RunSettings, times: StageTimes | None = None) -> "Detecto
         f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {detector.device_name}"
     )
     return detector
+
+
+def leaves_gpu_unused(detector: "Detector", run: RunSettings, sources: Sources) -> bool:
+    """Whether a GPU is left alone without anybody having asked for that."""
+    return detector.device_name == "CPU" and run.session.device.kind == "auto" and has_nvidia_gpu(sources)
 
 
 def tell_stage_times(detector: "Detector", talk: Talk) -> None:

@@ -27,7 +27,7 @@ class NetworkSession:
         settings: device and threads.
 
     Raises:
-        DeviceError: the GPU asked for is not there.
+        DeviceError: the GPU asked for is not there, or does not start.
     """
 
     def __init__(self, checkpoint: Checkpoint, settings: SessionSettings) -> None:
@@ -38,15 +38,16 @@ class NetworkSession:
         if device.kind == "gpu" and device.index >= len(gpus):
             raise DeviceError(_missing_gpu(device, gpus))
         config = _session_config(settings, on_gpu=bool(gpus))
-        self._session: Any = tf.compat.v1.Session(graph=self._graph.graph, config=config)
         self.device_name = gpus[device.index] if gpus else "CPU"
+        with _explained_errors(0, self.device_name):
+            self._session: Any = tf.compat.v1.Session(graph=self._graph.graph, config=config)
 
     def run(self, pictures: Pixels) -> tuple[Floats, Floats]:
         """Scores (B, N, C) and offsets (B, N, 4) of (B, H, W, 3) uint8 RGB pictures.
 
         Raises:
             ClosedError: after `close()`.
-            DeviceError: not enough memory for this batch.
+            DeviceError: not enough memory for this batch; the GPU fails.
         """
         scores, offsets = self._fetch([self._graph.scores, self._graph.offsets], {self._graph.pictures: pictures})
         return scores, offsets
@@ -65,7 +66,7 @@ class NetworkSession:
         session = self._session
         if session is None:
             raise ClosedError("this Detector is closed; make a new one")
-        with _explained_errors(next(iter(feeds.values())).shape[0]):
+        with _explained_errors(next(iter(feeds.values())).shape[0], self.device_name):
             return session.run(tensors, feeds)
 
     @property
@@ -104,9 +105,15 @@ def _session_config(settings: SessionSettings, *, on_gpu: bool) -> Any:
 
 
 @contextmanager
-def _explained_errors(batch: int) -> Iterator[None]:
+def _explained_errors(batch: int, device_name: str) -> Iterator[None]:
+    """What TensorFlow raises in the block becomes a line that says what to do, if anything is known about it."""
     try:
         yield
-    except tf.errors.ResourceExhaustedError as error:
-        advice = "use a smaller --batch-size" if batch > 1 else "close other programs, or use --device cpu"
-        raise DeviceError(f"not enough memory for {batch} picture(s) at once; {advice}") from error
+    except tf.errors.OpError as error:
+        from ssd_detect.doctor.hints import explain_failure  # which knows drivers and libraries; only when all is lost
+
+        out_of_memory = isinstance(error, tf.errors.ResourceExhaustedError)
+        line = explain_failure(error.message, batch=batch, device=device_name, out_of_memory=out_of_memory)
+        if line is None:
+            raise
+        raise DeviceError(line) from error
