@@ -121,7 +121,8 @@ def test_what_is_no_known_tensorflow(requirement: str) -> None:
 @pytest.mark.parametrize(
     ("requirement", "words"),
     [
-        ("tensorflow-gpu==2.12", "its installation fails on purpose; use tensorflow[and-cuda]"),
+        ("tensorflow-gpu==2.12", "its installation fails on purpose; use tensorflow."),
+        ("tensorflow-gpu==2.14", "its installation fails on purpose; use tensorflow[and-cuda]."),
         ("tensorflow-cpu==2.20", "tensorflow-cpu 2.20 itself cannot use an NVIDIA GPU; tensorflow can"),
         ("tensorflow==1.14", "tensorflow 1.14 itself cannot use an NVIDIA GPU; tensorflow-gpu can"),
         ("2.14", "The extra and-cuda cannot be installed on Python 3.11."),
@@ -129,7 +130,7 @@ def test_what_is_no_known_tensorflow(requirement: str) -> None:
         ("2.16.1", "Do not take 2.16.1 itself: it does not look where pip puts"),
         ("tf-nightly", "A nightly build may want more than TensorFlow 2.21"),
         ("1.13", "Its import fails when a library is missing"),
-        ("1.15", "NVIDIA's own CUDA 10.0 and cuDNN 7.4 do as well as conda's"),
+        ("1.15", "NVIDIA's own CUDA 10.0 and cuDNN 7.4 do as well"),
         ("2.14", "The last driver for Kepler GPUs is that of branch 470."),
         ("2.21", "The last driver for Pascal and Volta GPUs is that of branch 580."),
         ("2.21", 'GPUs older than Turing also need: python -m pip install "nvidia-cudnn-cu12>=9.3,<9.11"'),

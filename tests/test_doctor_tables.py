@@ -233,6 +233,7 @@ def test_the_cuda_of_a_driver(driver: str, system: Any, cuda: str | None) -> Non
         ("2.16.2", "5.2", "native"), ("2.17", "5.2", "no"), ("2.21.0", "6.1", "native"), ("1.12", "7.5", "no"),
         ("1.15", "8.6", "no"), ("2.10", "8.6", "jit"), ("2.16", "8.6", "native"), ("2.20", "12.0", "no"),
         ("2.21", "12.0", "jit"), ("2.21", "9.0", "jit"), ("2.30", "9.0", "jit"), ("2.21", "13.0", "no"),
+        ("2.21", "10.7", "no"),
     ],
 )  # fmt: skip
 def test_gpus_and_tensorflow(version: str, cc: str, verdict: str) -> None:
@@ -276,7 +277,8 @@ def test_the_oldest_gpu_of_a_cudnn(cudnn: str, minimum: str | None) -> None:
         ("tensorflow[and-cuda]", "2.14.1", "3.11.2", "tensorflow[and-cuda]==2.15.1"),
         ("tensorflow[and-cuda]", "2.14.1", "3.10", None),
         ("tensorflow[and-cuda]", "2.16.1", "3.12", "tensorflow[and-cuda]==2.16.2"),
-        ("tensorflow-gpu", "2.12.0", "3.10", "tensorflow[and-cuda]"),
+        ("tensorflow-gpu", "2.12.0", "3.10", "tensorflow"),
+        ("tensorflow-gpu", "2.15.1", "3.10", "tensorflow[and-cuda]"),
         ("tensorflow-gpu", "2.4", "3.8", None),
         ("tensorflow", "2.15.0", "3.11", None),
     ],

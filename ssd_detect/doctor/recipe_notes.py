@@ -42,7 +42,7 @@ def _library_notes(row: TensorFlowRow) -> list[str]:
     notes = []
     if not row.and_cuda:
         archives = "developer.nvidia.com/cuda-toolkit-archive and developer.nvidia.com/cudnn-archive"
-        notes.append(f"NVIDIA's own CUDA {row.cuda} and cuDNN {row.cudnn} do as well as conda's: {archives}")
+        notes.append(f"NVIDIA's own CUDA {row.cuda} and cuDNN {row.cudnn} do as well: {archives}")
     if row.loading == "linked":
         notes.append("Its import fails when a library is missing, also on a computer without a GPU.")
     return notes
