@@ -39,8 +39,8 @@ def search_paths(file: Path) -> SearchPaths:
     with file.open("rb") as stream:
         try:
             entries = dict(_wanted_strings(stream))
-        except struct.error as error:
-            raise ValueError(f"{file}: ends too early") from error
+        except (struct.error, KeyError) as error:
+            raise ValueError(f"{file}: ends too early or is damaged") from error
     rpath, runpath = (_folders(entries.get(tag, ""), file.parent) for tag in (_RPATH, _RUNPATH))
     return SearchPaths(() if runpath else rpath, runpath)
 

@@ -132,7 +132,7 @@ def library_search(
     origins = Origins.gathered(sources, found)
     shelves = {opener: Shelves(own, cache, others) for opener, own in places.items()}
     libraries = tuple(find_library(one, shelves[Opener.of(one.component)], origins) for one in wanted)
-    return LibrarySearch(all_places(places.values()), libraries, version)
+    return LibrarySearch(all_places(places[Opener.FRAMEWORK], places[Opener.CC]), libraries, version)
 
 
 def installed_packages(

@@ -5,7 +5,7 @@ Windows: LoadLibrary's standard order, of which only PATH is the user's.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -47,10 +47,11 @@ def search_places(sources: Sources, tensorflow: Path | None, machine: str, opene
     return tuple(dict.fromkeys(places))
 
 
-def all_places(of_openers: Iterable[Sequence[SearchPlace]]) -> tuple[SearchPlace, ...]:
-    """The places of all openers in one list: `default` last, else in the order in which they come."""
-    places = dict.fromkeys(place for places in of_openers for place in places)
-    return tuple(sorted(places, key=lambda place: place.found_by == "default"))
+def all_places(framework: Sequence[SearchPlace], cc: Sequence[SearchPlace]) -> tuple[SearchPlace, ...]:
+    """The places of both openers in one list, in the loader's order."""
+    more = [place for place in cc if place not in framework]
+    cut = next((i for i, place in enumerate(framework) if place.found_by == "default"), len(framework))
+    return (*framework[:cut], *more, *framework[cut:])
 
 
 def _linux(sources: Sources, tensorflow: Path | None, machine: str, opener: Opener) -> Iterator[SearchPlace]:
