@@ -166,6 +166,11 @@ OLD = """case "$1" in
 *) echo "| NVIDIA-SMI 388.73      Driver Version: 388.73 |";;
 esac
 """
+OLDER = """case "$1" in
+*compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2;;
+--query-gpu=*) echo "0, Tesla T4, GPU-4, 00000000:04:00.0, 460.32.03, 15360, 15000, Default, Disabled";;
+esac
+"""
 COULD_NOT = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
     "Make sure that the latest NVIDIA driver is installed and running."
@@ -178,6 +183,13 @@ SMI = {
         GpuReport(
             "nvidia-smi", "388.73", None,
             (Gpu(0, "Quadro P400", None, "GPU-3", "00000000:03:00.0", 2048, 2000, "Default"),),
+        ),
+    ),
+    "driver of 2021": (
+        OLDER,
+        GpuReport(
+            "nvidia-smi", "460.32.03", None,
+            (Gpu(0, "Tesla T4", None, "GPU-4", "00000000:04:00.0", 15360, 15000, "Default", False),),
         ),
     ),
     "no driver": (f'echo "{COULD_NOT}"; exit 9\n', GpuReport(error=COULD_NOT)),
@@ -294,7 +306,7 @@ def made_nvml(folder: Path, start: str = "return 0", count: int = 1, handle: int
 
 def report(root: Path) -> GpuReport:
     with Child("auto") as child:
-        return gpu_report(child, made_sources(root, PATH=str(root / "bin")), 30)
+        return gpu_report(child, made_sources(root, PATH=str(root / "bin")), 30, 10)
 
 
 @needs_gcc
@@ -359,7 +371,9 @@ def test_without_nvidia_ml_py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @needs_gcc
-@pytest.mark.parametrize(("number", "version"), [(8907, "8.9.7"), (7605, "7.6.5"), (90300, "9.3.0"), (91002, "9.10.2")])
+@pytest.mark.parametrize(
+    ("number", "version"), [(8907, "8.9.7"), (7605, "7.6.5"), (90312, "9.3.12"), (91002, "9.10.2")]
+)
 def test_the_version_that_cudnn_tells(number: int, version: str, tmp_path: Path) -> None:
     path = compiled(tmp_path / "libcudnn.so", f"unsigned long cudnnGetVersion(void) {{ return {number}; }}")
     library = Library("cudnn", "libcudnn.so.9", candidates=(Candidate(str(path), "RUNPATH", "9"),))

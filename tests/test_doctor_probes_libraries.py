@@ -1,6 +1,7 @@
 """The doctor's emulation of the loader: which file would be taken for each library of CUDA, and why."""
 
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,14 @@ def test_search_paths_of_a_library(tags: str, tmp_path: Path) -> None:
     folders = (tmp_path / "lib" / "../nvidia/cudnn/lib", Path("/opt/lib"), tmp_path / "lib")
     expected = SearchPaths(runpath=folders) if tags == "--enable-new-dtags" else SearchPaths(rpath=folders)
     assert search_paths(file) == expected
+
+
+@needs_gcc
+def test_a_runpath_silences_an_rpath(tmp_path: Path) -> None:
+    file = compiled(tmp_path / "libx.so", "int x;", "-Wl,--enable-new-dtags,-rpath,/run,-soname,/old")
+    soname, rpath = (struct.pack("<q", tag) for tag in (14, 15))
+    file.write_bytes(file.read_bytes().replace(soname, rpath))
+    assert search_paths(file) == SearchPaths(runpath=(Path("/run"),))
 
 
 @needs_gcc
@@ -272,7 +281,12 @@ def test_torch_brings_its_own(tmp_path: Path) -> None:
 def test_the_cache_of_the_loader(tmp_path: Path) -> None:
     sources = made_sources(tmp_path)
     assert loader_cache(sources, "x86_64", 5) == {}
-    lines = ["libx.so.1 (libc6) => /lib32/libx.so.1", "libx.so.1 (libc6,x86-64, hwcap: 2) => /first", "libx.so.1 (libc6,x86-64) => /second", "liby.so (libc6,AArch64) => /arm"]  # fmt: skip # noqa: E501
+    lines = (
+        "libx.so.1 (libc6) => /lib32/libx.so.1",
+        "libx.so.1 (libc6,x86-64, hwcap: 2) => /first",
+        "libx.so.1 (libc6,x86-64) => /second",
+        "liby.so (libc6,AArch64) => /arm",
+    )
     program(tmp_path / "usr/sbin/ldconfig", "".join(f"echo '\t{line}'\n" for line in lines))
     assert loader_cache(sources, "x86_64", 5) == {"libx.so.1": Path("/first")}
     assert loader_cache(sources, "aarch64", 5) == {"liby.so": Path("/arm")}
@@ -346,6 +360,20 @@ def test_wheels_on_windows_are_not_looked_into(tmp_path: Path) -> None:
 def test_whose_libraries_are_looked_for(version: str | None, asked: str) -> None:
     assert asking_version(BuildFacts(version)) == asked
     assert asking_version(None) == "2.21"
+
+
+@pytest.mark.parametrize(
+    ("cuda", "cudnn", "name"),
+    [
+        (None, None, "libcudart.so.12"),
+        ("64_112", "8", "libcudart.so.12"),
+        ("11.8", "64_8", "libcudart.so.12"),
+        ("11.8", "8", "libcudart.so.11.0"),
+    ],
+)
+def test_what_a_build_says_goes_before_the_table(cuda: str | None, cudnn: str | None, name: str) -> None:
+    build = BuildFacts("2.15.0", is_cuda_build=True, cuda_version=cuda, cudnn_version=cudnn)
+    assert name in [one.name for one in wanted_libraries("2.15.0", build, "Linux")]
 
 
 def test_nothing_is_wanted_on_a_mac(tmp_path: Path) -> None:

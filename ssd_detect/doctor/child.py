@@ -33,8 +33,10 @@ class Child:
 
     def ask(self, question: str, seconds: float) -> Any:
         """The answer, as JSON has it; a `Failure` when there is none after `seconds`, or never will be."""
-        if self._running is None:
-            self._running = _Running(self._device)
+        try:
+            self._running = self._running or _Running(self._device)
+        except OSError as error:  # no room for its files, or no process to be had
+            return Failure("error", f"no child process could be started: {error}")
         answer = self._running.ask(question, seconds)
         if isinstance(answer, Failure):
             self._stop(patience=0)

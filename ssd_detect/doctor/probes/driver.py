@@ -21,8 +21,13 @@ def driver_facts(child: Asked, seconds: float) -> DriverFacts:
     return DriverFacts(error=_words(answer)) if isinstance(answer, Failure) else DriverFacts.from_json(answer)
 
 
-def gpu_report(child: Asked, sources: Sources, seconds: float) -> GpuReport:
-    """NVML's, whose answers are the same in all versions; else nvidia-smi's; else what each of them said."""
+def gpu_report(child: Asked, sources: Sources, seconds: float, command_seconds: float) -> GpuReport:
+    """NVML's, whose answers are the same in all versions; else nvidia-smi's; else what each of them said.
+
+    Args:
+        seconds: how long NVML may take.
+        command_seconds: how long a call of nvidia-smi may take.
+    """
     answer = child.ask("gpus", seconds)
     nvml = GpuReport(error=f"NVML: {_words(answer)}") if isinstance(answer, Failure) else GpuReport.from_json(answer)
     if nvml.source is not None:
@@ -30,7 +35,7 @@ def gpu_report(child: Asked, sources: Sources, seconds: float) -> GpuReport:
     program = find_smi(sources)
     if program is None:
         return replace(nvml, error=f"{nvml.error}; nvidia-smi: not found")
-    smi = ask_smi(program, seconds)
+    smi = ask_smi(program, command_seconds)
     if smi.source is not None:
         return replace(smi, error_code=nvml.error_code)
     return replace(nvml, error=f"{nvml.error}; nvidia-smi: {smi.error}")

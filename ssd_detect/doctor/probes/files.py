@@ -1,4 +1,4 @@
-"""Reading a file that may not be there."""
+"""Reading a file or a folder that may not be there."""
 
 from pathlib import Path
 
@@ -13,7 +13,4 @@ def read_text(path: Path) -> str | None:
 
 def entries(folder: Path, pattern: str = "*") -> list[Path]:
     """What lies in `folder`, sorted; nothing when it is missing or may not be read."""
-    try:
-        return sorted(folder.glob(pattern))
-    except OSError:
-        return []
+    return sorted(folder.glob(pattern))

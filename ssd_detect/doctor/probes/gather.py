@@ -1,6 +1,7 @@
 """Gathers the `Facts` of a machine: looked up in files, asked of the driver, and proved in a `Child`."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -10,8 +11,10 @@ from ssd_detect.doctor.facts import (
     PACKAGES,
     TENSORFLOW,
     DeviceTrial,
+    DriverFacts,
     Facts,
     Failure,
+    GpuReport,
     LibrarySearch,
     Record,
     TensorFlowFacts,
@@ -47,7 +50,7 @@ class Patience:
 
 _PATIENCE = Patience()
 # All of a quick run has two seconds; a GPU that takes longer than this to wake is reported as unknown.
-_QUICK = Patience(driver=0.6, command=0.5)
+_QUICK = Patience(driver=1.0, command=0.5)
 
 
 def gather(
@@ -71,22 +74,26 @@ def gather(
     patience = patience or (_QUICK if quick else _PATIENCE)
     tell("system")
     facts = Facts(__version__, device, quick, **look_up(sources, attempts, patience.command))
-    facts = _ask_driver(facts, sources, tell, patience)
+    if sources.kind != "Darwin":  # which has no NVIDIA driver any more
+        facts = _ask_driver(facts, sources, attempts, tell, patience)
     if not quick:
         bus = windows_bus(attempts, patience.command) if sources.kind == "Windows" else facts.bus
         facts = _prove(replace(facts, bus=bus), tell, patience)
     return replace(facts, log="".join(f"{note}\n" for note in attempts.notes) + facts.log)
 
 
-def _ask_driver(facts: Facts, sources: Sources, tell: Tell, patience: Patience) -> Facts:
-    if sources.kind == "Darwin":  # which has no NVIDIA driver any more
-        return facts
+def _ask_driver(facts: Facts, sources: Sources, attempts: Attempts, tell: Tell, patience: Patience) -> Facts:
+    """NVML and CUDA are asked at the same time, by two children: either may need a second to wake the GPUs."""
     tell("NVIDIA driver")
-    with Child("auto") as child:
-        report = gpu_report(child, sources, patience.driver)
-        driver = driver_facts(child, patience.driver)
-        search = facts.library_search if facts.quick else _loaded(facts.library_search, child, tell, patience)
-    return replace(facts, gpu_report=report, driver=driver, library_search=search, log=facts.log + child.log)
+    with Child("auto") as one, Child("auto") as other, ThreadPoolExecutor(1) as pool:
+        waking = pool.submit(
+            attempts.of, gpu_report, one, sources, patience.driver, patience.command, otherwise=GpuReport()
+        )
+        driver = attempts.of(driver_facts, other, patience.driver, otherwise=DriverFacts())
+        search = facts.library_search if facts.quick else _loaded(facts.library_search, other, tell, patience)
+        report = waking.result()
+    log = facts.log + one.log + other.log
+    return replace(facts, gpu_report=report, driver=driver, library_search=search, log=log)
 
 
 def _loaded(search: LibrarySearch, child: Child, tell: Tell, patience: Patience) -> LibrarySearch:

@@ -34,7 +34,7 @@ class Origins:
         """Read the records of pip and conda."""
         owned = dict(_owned_by_wheels(sources.search_path))
         owned |= dict(_owned_by_conda(sources.conda_prefix))
-        return cls(owned, toolkits, sources.root / "usr/lib/wsl")
+        return cls(owned, toolkits, (sources.root / "usr/lib/wsl").resolve())
 
     def of(self, path: Path, component: str) -> Origin:
         """Of a file that may be a link."""

@@ -9,9 +9,9 @@ from ssd_detect.doctor.facts import Gpu, GpuProcess, GpuReport
 from ssd_detect.doctor.probes.commands import run_command
 from ssd_detect.doctor.probes.sources import Sources
 
-_FIELDS = "index,name,uuid,pci.bus_id,driver_version,memory.total,memory.free,compute_mode,mig.mode.current,compute_cap"
+_OLDEST_FIELDS = "index,name,uuid,pci.bus_id,driver_version,memory.total,memory.free,compute_mode"
 # Drivers before about R510 know no compute_cap, and before about R450 no MIG: asked for either they answer nothing.
-_FIELDS_OF_OLD = ("index,name,uuid,pci.bus_id,driver_version,memory.total,memory.free,compute_mode",)
+_FIELDS = (f"{_OLDEST_FIELDS},mig.mode.current,compute_cap", f"{_OLDEST_FIELDS},mig.mode.current", _OLDEST_FIELDS)
 _PROCESS_FIELDS = "gpu_uuid,pid,process_name,used_memory"
 _FORMAT = "--format=csv,noheader,nounits"
 _UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions)\]?", re.IGNORECASE)
@@ -31,7 +31,7 @@ def find_smi(sources: Sources) -> Path | None:
 def ask_smi(program: Path, seconds: float) -> GpuReport:
     """All that it tells; `error` holds its words when it knows no GPU."""
     text = ""
-    for fields in (_FIELDS, *_FIELDS_OF_OLD):
+    for fields in _FIELDS:
         text, status = run_command([str(program), f"--query-gpu={fields}", _FORMAT], seconds)
         if status is None or "not a valid field" not in text.lower():
             break
