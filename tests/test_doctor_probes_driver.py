@@ -5,7 +5,9 @@ The libraries are compiled from C and loaded by the real child process, as NVIDI
 
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -136,12 +138,23 @@ def test_device_files(tmp_path: Path) -> None:
     assert found[1].is_readable
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do everything")
-def test_a_device_file_that_this_user_may_not_open(tmp_path: Path) -> None:
-    lay(tmp_path, {"dev/nvidiactl": ""})
-    (tmp_path / "dev/nvidiactl").chmod(0)
-    (found,) = device_files(tmp_path)
-    assert (found.is_readable, found.is_writable) == (False, False)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no users of that kind there")
+def test_a_device_file_that_this_user_may_not_open() -> None:
+    """In a process without the powers of root, whoever runs the test."""
+    code = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from ssd_detect.doctor.probes.hardware import device_files\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"
+        "print([(one.is_readable, one.is_writable) for one in device_files(Path(sys.argv[1]))])\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        lay(root, {"dev/nvidiactl": "", "dev/nvidia0": ""})
+        root.chmod(0o755)
+        (root / "dev/nvidiactl").chmod(0)
+        (root / "dev/nvidia0").chmod(0o666)
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
+    assert done.stdout == "[(False, False), (True, True)]\n"
 
 
 # ---------------------------------------------------------------- nvidia-smi

@@ -98,7 +98,7 @@ def _free(device: str, report: Callable[[], GpuReport] | None, sources: Sources)
 
 def _ask_driver(sources: Sources) -> GpuReport:
     with Child("auto") as child:
-        return gpu_report(child, sources, _REPORT_SECONDS)
+        return gpu_report(child, sources, _REPORT_SECONDS, _REPORT_SECONDS)
 
 
 def _one_line(text: str) -> str:
