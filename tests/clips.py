@@ -11,6 +11,7 @@ import imageio_ffmpeg  # type: ignore[import-untyped]
 
 SOUND = "-f lavfi -i sine=d=2"
 H264 = "-c:v libx264 -preset ultrafast -bf 2 -pix_fmt yuv420p"
+VFR = "-vf setpts='if(lt(N,30),N/30,1+(N-30)/10)/TB' -fps_mode vfr"
 
 
 def pictures(size: str = "64x48", rate: str = "30", seconds: float = 2) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.clips import H264, SOUND, ffmpeg, pictures
+
 if TYPE_CHECKING:
     from ssd_detect.detector import Detector
 
@@ -19,6 +21,18 @@ MEDIA = TESTS / "media"
 @pytest.fixture(scope="session")
 def media() -> Path:
     return MEDIA
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of 64x48 at 30 frames/s with AAC sound."""
+    return ffmpeg(f"{pictures()} {SOUND} {H264} -c:a aac", tmp_path_factory.mktemp("clips") / "clip.mp4")
+
+
+@pytest.fixture
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative paths of a test, and what it leaves, are in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session")
