@@ -16,6 +16,11 @@ def silence_tensorflow() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
+def silence_encoders() -> None:
+    """Let SVT-AV1 report errors only, unless the user has set a level; works only before its first use."""
+    os.environ.setdefault("SVT_LOG", "1")
+
+
 def hide_gpus() -> None:
     """Leave every GPU untouched: CUDA then reports none; works only before TensorFlow's import."""
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"

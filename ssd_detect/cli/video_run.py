@@ -14,6 +14,7 @@ import click
 from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings, check_class_names
 from ssd_detect.cli.progress import counted_progress
+from ssd_detect.environment import silence_encoders
 from ssd_detect.errors import ExitStatus, SettingError
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.sources.inputs import FoundVideos, find_videos
@@ -65,6 +66,8 @@ class VideoOptions:
 
 def run_videos(arguments: tuple[str, ...], chosen: VideoOptions, run: RunSettings) -> ExitStatus:
     """Find the inputs, do them, say what came of it."""
+    if not run.talk.verbose:
+        silence_encoders()
     check_class_names(run.checkpoint, chosen.blur)
     names, file = _inputs_and_output(arguments, chosen)
     found = find_videos(names, recursive=chosen.recursive)

@@ -1,5 +1,6 @@
 """Pictures of one video in, packets out: one for each, in the same order."""
 
+from collections import deque
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
@@ -17,6 +18,11 @@ from ssd_detect.media.video.frames import VideoInfo
 
 _FULL_RANGE, _RGB_MATRIX = 2, 0
 _HEVC_TAG = "hvc1"  # the one of the two that Apple's players take
+# Finer clocks overflow inside libvpx and SVT-AV1, which then change time stamps.
+_FINEST_TICK = Fraction(1, 1_000_000)  # seconds
+# These write times into their packets, MPEG-4 with at most 65535 ticks a second, MPEG-2 only those of certain rates.
+_TICK_PER_FRAME = ("mpeg1video", "mpeg2video", "mpeg4")
+_MOST_TICKS = 65_535
 
 
 class FrameEncoder:
@@ -25,13 +31,16 @@ class FrameEncoder:
     Args:
         encoder: which one, and how.
         like: what the video is made from: size, time base, colours.
+        key_every: frames from one key frame to the next, for encoders that make none where they are told to.
     """
 
-    def __init__(self, encoder: Encoder, like: VideoInfo) -> None:
+    def __init__(self, encoder: Encoder, like: VideoInfo, key_every: int) -> None:
         self._encoder, self._like = encoder, like
+        self._clock = _EncoderClock(like.time_base, _tick(encoder, like))
         self._converter = ColourConverter(colour_for(encoder, like))
         self._context = cast(av.VideoCodecContext, av.CodecContext.create(encoder.name, "w"))
         self._context.options = dict(encoder.options)
+        self._context.gop_size = key_every
         configure(self._context, encoder, like)
         wanted = FormatFlags(av.ContainerFormat(encoder.container.format, "w").flags)
         if FormatFlags.global_header in wanted:
@@ -44,14 +53,14 @@ class FrameEncoder:
             av.FFmpegError: the encoder refuses.
         """
         frame = self._frame(_grown(pixels, self._encoder.size_for(pixels.shape[1], pixels.shape[0])))
-        frame.pts, frame.time_base = pts, self._like.time_base
+        frame.pts, frame.time_base = self._clock.given(pts), self._clock.tick
         if key:
             frame.pict_type = 1  # a key frame, in FFmpeg's numbers AV_PICTURE_TYPE_I
-        return self._context.encode(frame)
+        return self._clock.restored(self._context.encode(frame))
 
     def flush(self) -> "list[Packet[Any]]":
         """The rest of the packets; nothing can be encoded afterwards."""
-        return self._context.encode(None)
+        return self._clock.restored(self._context.encode(None))
 
     def _frame(self, pixels: Pixels) -> av.VideoFrame:
         if self._encoder.is_rgb:
@@ -59,11 +68,48 @@ class FrameEncoder:
         return self._converter.from_rgb(pixels, self._encoder.pixel_format)
 
 
+class _EncoderClock:
+    """Times as the encoder can count them, and the true ones back in its packets.
+
+    Args:
+        time_base: seconds a tick of the video.
+        tick: seconds a tick of the encoder.
+    """
+
+    def __init__(self, time_base: Fraction, tick: Fraction) -> None:
+        self._time_base, self.tick = time_base, tick
+        self._inside: deque[tuple[int, int]] = deque()  # (the encoder's, the video's), of frames inside the encoder
+        self._first: int | None = None
+        self._last = -1
+
+    def given(self, pts: int) -> int:
+        """The time of the next frame for the encoder."""
+        self._first = pts if self._first is None else self._first
+        self._last = max(self._last + 1, ticks((pts - self._first) * self._time_base, self.tick))
+        self._inside.append((self._last, pts))
+        return self._last
+
+    def restored(self, packets: "list[Packet[Any]]") -> "list[Packet[Any]]":
+        """The packets with the times of the video; without one where the order of frames has changed."""
+        for packet in packets:
+            given, pts = self._inside.popleft() if self._inside else (None, None)
+            packet.pts = pts if packet.pts == given else None
+            packet.time_base = self._time_base
+        return packets
+
+
+def _tick(encoder: Encoder, like: VideoInfo) -> Fraction:
+    """Seconds a tick with which the encoder can work."""
+    if encoder.name in _TICK_PER_FRAME:
+        return (1 / like.rate).limit_denominator(_MOST_TICKS)
+    return max(like.time_base, _FINEST_TICK)
+
+
 def configure(context: av.VideoCodecContext, encoder: Encoder, like: VideoInfo) -> None:
     """Tell an encoder's context everything about the pictures; without B-frames, see `store`."""
     context.width, context.height = encoder.size_for(like.width, like.height)
     context.pix_fmt = encoder.pixel_format
-    context.time_base, context.framerate = like.time_base, like.rate
+    context.time_base, context.framerate = _tick(encoder, like), like.rate
     context.max_b_frames = 0
     if like.pixel_aspect is not None:
         context.sample_aspect_ratio = like.pixel_aspect

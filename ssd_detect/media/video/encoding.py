@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
@@ -93,7 +92,7 @@ _QUALITIES = {
     "h264_amf": _Quality(21, {"rc": "cqp", "qp_i": "{}", "qp_p": "{}", "forced_idr": "1"}),
     "hevc_amf": _Quality(23, {"rc": "cqp", "qp_i": "{}", "qp_p": "{}", "forced_idr": "1"}),
 }
-_LOSSLESS = {"ffv1": {}, "png": {}, "prores_ks": {"profile": "hq"}}  # or nearly; they take no quality
+_LOSSLESS = {"ffv1": {"g": "1"}, "png": {}, "prores_ks": {"profile": "hq"}}  # or nearly; they take no quality
 _WANTED_FORMATS = ("yuv420p", "nv12", "yuvj420p", "yuv422p10le", "bgr0", "rgb24", "yuv444p", "bgr24")
 _RGB_FORMATS = ("bgr0", "rgb24", "bgr24", "bgra", "rgba", "gbrp")
 _PREFERRED_FORMATS = {"mjpeg": "yuvj420p", "ffv1": "bgr0", "png": "rgb24", "libx264rgb": "rgb24"}
@@ -197,27 +196,6 @@ def _options(name: str, crf: int | None) -> dict[str, str]:
     if crf is not None:
         raise SettingError(f"--crf is not for the encoder {name}; leave it out")
     return dict(_LOSSLESS.get(name, {}))
-
-
-def check_encoder(path: Path, encoder: Encoder, width: int, height: int, rate: Fraction) -> None:
-    """Encode one grey frame, so that what does not work is known before any work is done.
-
-    Raises:
-        OutputError: the encoder does not start, or the container does not take its codec.
-    """
-    width, height = encoder.size_for(width, height)
-    context = av.CodecContext.create(encoder.name, "w")
-    context.width, context.height, context.pix_fmt = width, height, encoder.pixel_format  # type: ignore[attr-defined]
-    context.time_base, context.options = 1 / rate, dict(encoder.options)
-    context.framerate = rate  # type: ignore[attr-defined]
-    try:
-        frame = av.VideoFrame(width, height, encoder.pixel_format)
-        frame.pts, frame.time_base = 0, 1 / rate
-        packets = [*context.encode(frame), *context.encode(None)]  # type: ignore[attr-defined]
-    except (av.FFmpegError, OSError, ValueError) as error:
-        raise OutputError(f"{path}: the encoder {encoder.name} does not work here ({error_text(error)})") from error
-    if not packets:
-        raise OutputError(f"{path}: the encoder {encoder.name} gives nothing for a frame of {width}x{height}")
 
 
 def error_text(error: Exception) -> str:

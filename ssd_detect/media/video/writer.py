@@ -4,7 +4,6 @@ Frames are encoded into a `SegmentStore`. When all are there, the file is put to
 beside the pictures, and gets its name: a run that is killed leaves segments, with which another one can go on.
 """
 
-import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,10 +23,11 @@ from ssd_detect.errors import OutputError, VideoError
 from ssd_detect.files import check_target, explained_writing, give_name
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.companions import CompanionSettings, check_companions, companions_of
-from ssd_detect.media.video.encoder import FrameEncoder, configure, ticks
-from ssd_detect.media.video.encoding import GIF, Encoder, check_encoder, choose_encoder, error_text
+from ssd_detect.media.video.encoder import FrameEncoder, ticks
+from ssd_detect.media.video.encoding import GIF, choose_encoder, error_text
 from ssd_detect.media.video.frames import VideoInfo
 from ssd_detect.media.video.gif import write_gif
+from ssd_detect.media.video.output import add_video, check_encoder, open_output
 from ssd_detect.media.video.store import SegmentStore, StoredFrame, work_folder
 from ssd_detect.settings import EncodingSettings
 from ssd_detect.stages import StageTimes
@@ -86,11 +86,10 @@ class VideoWriter:
     def __enter__(self) -> "VideoWriter":
         self._encoder = choose_encoder(self._path, self._encoding)
         check_target(self._path, self._like.companions, overwrite=self._overwrite)
-        _check_container(self._path, self._encoder)
         self._store = self._given_store or SegmentStore(work_folder(self._path), SEGMENT_FRAMES, {})
-        check_encoder(self._path, self._encoder, self._like.width, self._like.height, self._like.rate)
+        check_encoder(self._path, self._encoder, self._like)
         self._check_companions()
-        self._frames = FrameEncoder(self._encoder, self._like)
+        self._frames = FrameEncoder(self._encoder, self._like, self._store.length)
         self._num_frames = self._store.num_frames
         self._store.prepare()
         return self
@@ -157,8 +156,8 @@ class VideoWriter:
 
     def _put_together(self, temporary: Path) -> None:
         companions = CompanionSettings(self._audio, self._moved_by(), self._end())
-        with _open_output(temporary, self._encoder) as container:
-            stream = _add_video(container, self._encoder, self._like)
+        with open_output(temporary, self._encoder) as container:
+            stream = add_video(container, self._encoder, self._like)
             if self._like.companions is None:
                 self._mux(container, stream, lambda seconds: None)
                 return
@@ -214,34 +213,3 @@ class VideoWriter:
                 self._store.close()
             if self._given_store is None:
                 self._store.clear()
-
-
-def _check_container(path: Path, encoder: Encoder) -> None:
-    if encoder.container.format == GIF:
-        return
-    with _open_output(Path(os.devnull), encoder) as container:
-        try:
-            container.add_stream(encoder.name, 25)
-        except ValueError as error:
-            raise OutputError(f"{path}: {path.suffix} does not take what {encoder.name} makes") from error
-
-
-@contextmanager
-def _open_output(temporary: Path, encoder: Encoder) -> Iterator[OutputContainer]:
-    """The container to fill; when the block fails, it is closed without a word: the file goes anyway."""
-    options = dict(encoder.container.options)
-    container = av.open(str(temporary.absolute()), "w", format=encoder.container.format, container_options=options)
-    try:
-        yield container
-    finally:
-        with suppress(av.FFmpegError, OSError):
-            container.close()
-
-
-def _add_video(container: OutputContainer, encoder: Encoder, like: VideoInfo) -> VideoStream:
-    """The stream for packets that `FrameEncoder` made: its encoder only tells what stands in the file's head."""
-    stream = container.add_stream(encoder.name, like.rate, options=dict(encoder.options))
-    assert isinstance(stream, VideoStream)
-    configure(stream.codec_context, encoder, like)
-    stream.codec_context.open()
-    return stream
