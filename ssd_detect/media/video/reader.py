@@ -48,9 +48,16 @@ class VideoReader:
             if self._first is None:
                 raise VideoError(f"{self._path}: no frame of its video track can be read; the file is damaged or empty")
             self._shown = ShownFrames(self._first[0], self._stream)
-            self._claimed = Fraction(max(0, self._container.duration or 0), av.time_base)  # seconds
+            self._claimed = self._claimed_length()
             self.info = self._describe()
             self._opened = stack.pop_all()
+
+    def _claimed_length(self) -> Fraction:
+        """Seconds; for an AVI the length that its head tells, since FFmpeg's own is that of what is there."""
+        told = Fraction(max(0, self._container.duration or 0), av.time_base)
+        if self._container.format.name == "avi":
+            return max(told, self._stream.frames / self._decoded.rate)
+        return told
 
     def _describe(self) -> VideoInfo:
         shown, rate = self._shown, self._decoded.rate
@@ -117,21 +124,19 @@ class VideoReader:
 
     def _what_the_decoder_kept(self) -> Iterator[tuple[av.VideoFrame, FrameTime]]:
         """After an error at the end PyAV gives nothing more; without threads it happens at the packet itself."""
-        num_known, num_damaged = self._decoded.num_frames, self._decoded.num_damaged
+        num_known, num_refused = self._decoded.num_frames, self._decoded.num_refused
         self._reopen(threads=False)
         for number, found in enumerate(self._frames):
             if number >= num_known:
                 yield found
-        self._decoded.num_damaged = max(num_damaged, self._decoded.num_damaged)
+        self._decoded.num_refused = max(num_refused, self._decoded.num_refused)
 
     @property
     def losses(self) -> str | None:
         """What was missing in the file, in words, once it is read to its end; None when nothing was."""
         decoded, parts = self._decoded, []
-        if decoded.num_damaged:
-            parts.append(
-                f"{_frames(decoded.num_damaged)} could not be decoded and {_are(decoded.num_damaged)} left out"
-            )
+        if num_lost := decoded.num_lost:
+            parts.append(f"{_frames(num_lost)} could not be decoded and {_are(num_lost)} left out")
         if decoded.num_concealed:
             parts.append(f"{_frames(decoded.num_concealed)} {_are(decoded.num_concealed)} damaged in part")
         if decoded.is_at_end and (end := self._missing_end()):

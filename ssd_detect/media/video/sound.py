@@ -219,7 +219,9 @@ def sound_track(
         ValueError, av.FFmpegError: it should be encoded, which fails.
     """
     container, name = output.format.name, codec_name(track)
-    fits = is_among(track, _PLAYABLE.get(container, output.supported_codecs))
+    fits = is_among(track, _PLAYABLE.get(container, output.supported_codecs)) and not (
+        container == "avi" and _is_adts(track)
+    )
     if fits and (begin is None or abs(begin) <= _AVI_TOLERANCE):
         return CopiedTrack(_copy_of(track, output), span), None
     if "ambisonic" in track.layout.name:  # FFmpeg has no conversion from that to the channels of loudspeakers
@@ -227,6 +229,11 @@ def sound_track(
     word = _ENCODINGS.get(container, _AAC).word
     why = f"is encoded as {word}: an .avi cannot say when a track begins" if fits else f"becomes {word}"
     return EncodedSound(track, output, span), f"sound ({name}) {why}"
+
+
+def _is_adts(track: AudioStream) -> bool:
+    """Whether it is AAC with a head in each packet, as in MPEG-TS; FFmpeg rewrites that for others than AVI."""
+    return is_among(track, ["aac"]) and not track.codec_context.extradata
 
 
 def _copy_of(track: AudioStream, output: OutputContainer) -> AudioStream:
