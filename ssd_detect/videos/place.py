@@ -64,6 +64,8 @@ class Place:
             )
         if self.store.has_segments:
             self.store.resume()
+        if self.store.ended is not None and not self.is_done:  # the copy is gone, and its packets went before
+            self.store.clear()
         return self.is_done
 
     @property
