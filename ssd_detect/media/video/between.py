@@ -25,12 +25,18 @@ def interpolate(before: Detections, after: Detections, share: float) -> Detectio
     rows, columns = _pairs(before, after)
     moved = replace(
         before[rows],
-        boxes=before.boxes[rows] * (1 - share) + after.boxes[columns] * share,
-        scores=before.scores[rows] * (1 - share) + after.scores[columns] * share,
+        boxes=_mixed(before.boxes[rows], after.boxes[columns], share),
+        scores=_mixed(before.scores[rows], after.scores[columns], share),
     )
     nearer, taken = (before, rows) if share < 0.5 else (after, columns)
     alone = nearer[np.setdiff1d(np.arange(len(nearer)), taken)]
     return Detections.merge([moved, alone])
+
+
+def _mixed(before: Floats, after: Floats, share: float) -> Floats:
+    """Evenly between both, and never outside of them: float32 would round 1 to 1.0000001, a box out of its picture."""
+    mixed = (before.astype(np.float64) * (1 - share) + after.astype(np.float64) * share).astype(np.float32)
+    return np.clip(mixed, np.minimum(before, after), np.maximum(before, after))
 
 
 def _pairs(before: Detections, after: Detections) -> tuple[Integers, Integers]:
