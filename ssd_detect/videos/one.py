@@ -17,7 +17,7 @@ from ssd_detect.media.video.frames import Frame, FrameSource, VideoInfo
 from ssd_detect.media.video.reader import VideoReader
 from ssd_detect.media.video.record_writer import RecordWriter
 from ssd_detect.media.video.run import VideoRun
-from ssd_detect.media.video.selection import Chosen
+from ssd_detect.media.video.selection import Chosen, rate_time_base
 from ssd_detect.media.video.sources.opening import open_source
 from ssd_detect.media.video.store import StoredFrame
 from ssd_detect.media.video.writer import VideoWriter
@@ -135,7 +135,8 @@ class _OneVideo:
         self._selection = self._settings.selection
         self._copied = self._info  # what the copy is like
         if self._selection.rate is not None:
-            self._copied = replace(self._info, rate=self._selection.rate, time_base=1 / self._selection.rate)
+            rate = self._selection.rate
+            self._copied = replace(self._info, rate=rate, time_base=rate_time_base(rate))
         head = VideoHead(self._info.name, (self._info.width, self._info.height), self._copied.rate)
         self._outcome = VideoOutcome(place, head, self._copied.time_base)
 

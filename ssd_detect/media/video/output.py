@@ -12,7 +12,7 @@ from av.container import OutputContainer
 from av.video.stream import VideoStream
 
 from ssd_detect.errors import OutputError
-from ssd_detect.media.video.encoder import FrameEncoder, configure
+from ssd_detect.media.video.encoder import FrameEncoder, configure, ticks
 from ssd_detect.media.video.encoding import GIF, Encoder, error_text
 from ssd_detect.media.video.frames import VideoInfo
 
@@ -40,7 +40,8 @@ def add_video(container: OutputContainer, encoder: Encoder, like: VideoInfo) -> 
     assert isinstance(stream, VideoStream)
     configure(stream.codec_context, encoder, like)
     stream.codec_context.open()
-    stream.time_base = like.time_base  # the encoder's may be coarser
+    # The encoder's may be coarser; an AVI takes it for the length of a frame.
+    stream.time_base = 1 / like.rate if encoder.container.fixed_rate else like.time_base
     return stream
 
 
@@ -80,7 +81,7 @@ def _plays(packet: "av.Packet[VideoStream]", encoder: Encoder, like: VideoInfo) 
     try:
         with open_output(file, encoder) as container:
             packet.stream = add_video(container, encoder, like)
-            packet.dts, packet.duration = packet.pts, 1
+            packet.dts, packet.duration = packet.pts, ticks(1 / like.rate, like.time_base)
             container.mux(packet)
             container.close()
         file.seek(0)

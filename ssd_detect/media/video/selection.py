@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from math import ceil, lcm
 from typing import NamedTuple
 
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.frames import Frame
 from ssd_detect.settings import Selection
+
+_FINE_TICKS = 90_000  # a second: those of MPEG
 
 
 class ChosenFrame(NamedTuple):
@@ -85,24 +88,36 @@ class Chosen:
 
 
 def at_rate(frames: Iterable[Frame], rate: Fraction) -> Iterator[tuple[bool, Frame]]:
-    """Frames at n / rate seconds, so that nothing drifts: each is the last one that is due then.
+    """Frames n / rate seconds after the first one, so that nothing drifts: each is the last one that is due then.
 
-    A frame is due at the tick that is nearest to its time. The flag tells whether the frame before is repeated.
+    A frame is due at the tick that is nearest to its time. All together take the same time as before, to half of what
+    a frame takes then; more only if the last one, which is never left out, is shorter than that. The flag tells whether
+    the frame before is repeated.
     """
     shown: Frame | None = None
-    tick, repeats = 0, False
+    begin, tick, repeats = Fraction(0), 0, False
     for frame in frames:
-        due = round(frame.time.start * rate)
+        begin = frame.time.start if shown is None else begin
+        due = round((frame.time.start - begin) * rate)
         while shown is not None and tick < due:
-            yield repeats, _at_tick(shown, tick, rate)
+            yield repeats, _at_tick(shown, begin, tick, rate)
             tick, repeats = tick + 1, True
-        tick = max(tick, due)
         shown, repeats = frame, False
-    end = tick if shown is None else max(tick + 1, round(shown.time.end * rate))
+    end = tick if shown is None else max(tick + 1, round((shown.time.end - begin) * rate))
     while shown is not None and tick < end:
-        yield repeats, _at_tick(shown, tick, rate)
+        yield repeats, _at_tick(shown, begin, tick, rate)
         tick, repeats = tick + 1, True
 
 
-def _at_tick(frame: Frame, tick: int, rate: Fraction) -> Frame:
-    return frame._replace(time=FrameTime(tick, 1, 1 / rate))
+def rate_time_base(rate: Fraction) -> Fraction:
+    """Seconds a tick with which a copy of frames `at_rate` tells their times: a part of what a frame takes.
+
+    Whole frames would move the first one by up to half of what it takes, and the sound would not be moved with it.
+    """
+    return 1 / (rate * ceil(_FINE_TICKS / rate))
+
+
+def _at_tick(frame: Frame, begin: Fraction, tick: int, rate: Fraction) -> Frame:
+    start, duration = begin + tick / rate, 1 / rate
+    base = Fraction(1, lcm(start.denominator, duration.denominator))
+    return frame._replace(time=FrameTime(int(start / base), int(duration / base), base))
