@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
 import weakref
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +16,11 @@ from ssd_detect.arrays import Pixels
 from ssd_detect.cli.progress import told
 from ssd_detect.detections import Detections
 from ssd_detect.media.video.clock import FrameTime
+from ssd_detect.media.video.frames import Frame
 from ssd_detect.media.video.run import DetectedFrame
-from tests.video_parts import every_frame, found, frames_of, no_pipeline_is_left, video_run
+from ssd_detect.media.video.selection import Chosen
+from ssd_detect.settings import Selection
+from tests.video_parts import NAMES, every_frame, found, frames_of, no_pipeline_is_left, video_run
 
 pytestmark = pytest.mark.usefixtures("in_an_empty_folder")
 
@@ -93,6 +98,170 @@ class TestVideoRun:
         first = next(detected)
         assert (first.frame.time.pts, len(first.detections)) == (10, 1)
         detected.close()
+        assert no_pipeline_is_left()
+
+
+class TestFillingIn:
+    """Frames that the network does not see."""
+
+    @staticmethod
+    def moving(batch: list[Pixels]) -> list[Detections]:
+        """A box that is as far to the right as the picture is bright."""
+        boxes = [np.array([[int(picture[0, 0, 0]), 0, int(picture[0, 0, 0]) + 10, 4]], np.float32) for picture in batch]
+        return [Detections(b, np.full(1, 0.5, np.float32), np.ones(1, np.int64), (200, 4), NAMES) for b in boxes]
+
+    @pytest.mark.parametrize("batch_size", [1, 2, 5])
+    @pytest.mark.parametrize(
+        ("interpolates", "count", "left"),
+        [
+            (True, 0, []),
+            (True, 1, [0]),
+            (True, 4, [0, 1, 2, 3]),
+            (True, 5, [0, 1, 2, 3, 3]),
+            (True, 9, [0, 1, 2, 3, 4, 5, 6, 6, 6]),
+            (False, 9, [0, 0, 0, 3, 3, 3, 6, 6, 6]),
+        ],
+    )
+    def test_every_third_frame(self, interpolates: bool, count: int, left: list[int], batch_size: int) -> None:
+        written: list[DetectedFrame] = []
+        run = video_run(batch_size, detect=self.moving, choose=every_frame(3), interpolates=interpolates)
+        run.do(frames_of(count), written.append)
+        assert [w.number for w in written] == [*range(count)]
+        assert [float(w.detections.boxes[0, 0]) for w in written] == pytest.approx(left)
+        assert [w.is_detected for w in written] == [number % 3 == 0 for number in range(count)]
+        assert [int(w.frame.pixels[0, 0, 0]) for w in written] == [*range(count)]
+
+    def test_a_run_that_goes_on_fills_in_the_same(self) -> None:
+        whole: list[DetectedFrame] = []
+        rest: list[DetectedFrame] = []
+        video_run(2, detect=self.moving, choose=every_frame(3), interpolates=True).do(frames_of(20), whole.append)
+
+        def choose(frames: Iterable[Frame]) -> Chosen:
+            return Chosen(frames, Selection(stride=3), num_done=6)
+
+        video_run(2, detect=self.moving, choose=choose, interpolates=True).do(frames_of(20), rest.append)
+        assert [(w.number, w.is_detected) for w in rest] == [(w.number, w.is_detected) for w in whole[6:]]
+        assert [w.detections for w in rest] == [w.detections for w in whole[6:]]
+
+
+class Source:
+    """Frames that come when they are asked for by name: a live source without a clock."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.given = threading.Semaphore(0)
+        self.num_given = 0
+
+    def frames(self) -> Iterator[Frame]:
+        for frame in frames_of(self.count):
+            self.num_given += 1
+            yield frame
+        self.given.release()
+
+
+class TestLive:
+    def test_the_newest_wins_and_none_overtakes(self) -> None:
+        """While the network is at the first frame all others come; only the last of them is left."""
+        source = Source(50)
+        written: list[DetectedFrame] = []
+
+        def detect(batch: list[Pixels]) -> list[Detections]:
+            if not written and not seen:
+                assert source.given.acquire(timeout=30)
+            seen.extend(int(picture[0, 0, 0]) for picture in batch)
+            return [found(picture) for picture in batch]
+
+        seen: list[int] = []
+        video_run(1, detect=detect, newest_wins=True).do(source.frames(), written.append)
+        places = [int(w.frame.pixels[0, 0, 0]) for w in written]
+        assert places == seen == sorted(seen)
+        assert places[-1] == 49
+        assert len(places) <= 4  # those that had passed the queue before, and the newest
+        assert [w.number for w in written] == [*range(len(written))]
+        assert all(w.is_detected for w in written)
+        assert no_pipeline_is_left()
+
+    def test_keeping_up_writes_every_frame_while_the_network_is_busy(self) -> None:
+        """The network looks at one frame until 20 others are written: it would wait for ever if they waited for it."""
+        written: list[DetectedFrame] = []
+        looks: list[int] = []
+        enough = threading.Event()
+
+        def detect(batch: list[Pixels]) -> list[Detections]:
+            looks.extend(int(picture[0, 0, 0]) for picture in batch)
+            if len(looks) == 2:
+                assert enough.wait(30)
+            return [found(picture, (1,) * min(3, len(looks))) for picture in batch]
+
+        def write(frame: DetectedFrame) -> None:
+            written.append(frame)
+            if len(written) == 25:
+                enough.set()
+
+        video_run(4, detect=detect, keeps_up=True).do(frames_of(30), write)
+        assert [int(w.frame.pixels[0, 0, 0]) for w in written] == [*range(30)]
+        assert [w.is_detected for w in written] == [True] + [False] * 29
+        assert looks == sorted(looks)
+        assert looks[0] == 0
+        counts = [len(w.detections) for w in written]
+        assert counts == sorted(counts)  # each shows what was found last
+        assert counts[:20] == [1] * 20
+        assert no_pipeline_is_left()
+
+    @pytest.mark.parametrize("count", [0, 1, 2])
+    def test_keeping_up_with_few(self, count: int) -> None:
+        written: list[DetectedFrame] = []
+        video_run(keeps_up=True).do(frames_of(count), written.append)
+        assert [w.is_detected for w in written] == [True, False][:count]
+
+    @pytest.mark.parametrize("place", [0, 1])
+    def test_an_error_of_the_network_ends_a_run_that_keeps_up(self, place: int) -> None:
+        calls = 0
+
+        def detect(batch: list[Pixels]) -> list[Detections]:
+            nonlocal calls
+            calls += 1
+            if calls > place:
+                raise OSError("gone")
+            return [found(picture) for picture in batch]
+
+        with pytest.raises(OSError, match="gone"):
+            video_run(detect=detect, keeps_up=True).do(frames_of(10**9), lambda _: None)
+        assert no_pipeline_is_left()
+
+
+class TestFullQueues:
+    """The first error ends the run although every queue is full and the other stages wait."""
+
+    @pytest.mark.parametrize("kind", [{}, {"newest_wins": True}, {"keeps_up": True}])
+    @pytest.mark.parametrize("stage", ["read", "detect", "write"])
+    def test_errors_that_come_late(self, stage: str, kind: dict[str, bool]) -> None:
+        read_enough = threading.Event()
+        num_written = 0
+
+        def frames() -> Iterator[Frame]:
+            for number, frame in enumerate(frames_of(10**9)):
+                if number == 40 and stage == "read":
+                    raise OSError("read broke")
+                if number > 8:
+                    read_enough.set()
+                yield frame
+
+        def detect(batch: list[Pixels]) -> list[Detections]:
+            if stage == "detect" and num_written > 3:
+                raise OSError("detect broke")
+            return [found(picture) for picture in batch]
+
+        def write(_: DetectedFrame) -> None:
+            nonlocal num_written
+            num_written += 1
+            if num_written == 2:
+                assert read_enough.wait(30)  # then everything before is full or read
+                if stage == "write":
+                    raise OSError("write broke")
+
+        with pytest.raises(OSError, match=f"{stage} broke"):
+            video_run(2, detect=detect, **kind).do(frames(), write)
         assert no_pipeline_is_left()
 
 
