@@ -39,12 +39,16 @@ class VideoReader:
         self._path = Path(path)
         self._begin: Fraction | None = None
         with ExitStack() as stack:
+            self._opened = stack
             self._container = stack.enter_context(open_file(self._path))
             self._stream = video_stream(self._container, str(path))
             self._stream.thread_type = "AUTO"
             self._decoded = DecodedFrames(self._container, self._stream, str(path))
             self._frames = stack.enter_context(closing(iter(self._decoded)))
             self._first = next(self._frames, None)
+            if self._first is None and self._decoded.broke_at_end:
+                self._reopen(threads=False)
+                self._first = next(self._frames, None)
             if self._first is None:
                 raise VideoError(f"{self._path}: no frame of its video track can be read; the file is damaged or empty")
             self._shown = ShownFrames(self._first[0], self._stream)
