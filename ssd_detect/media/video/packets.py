@@ -122,7 +122,7 @@ def _rate(container: InputContainer, stream: VideoStream) -> Fraction:
     """Frames a second: the average where one can be known, else what the codec says."""
     average = stream.average_rate
     if container.duration is None or not average or average > _HIGHEST_RATE:
-        return stream.guessed_rate or average or USUAL_RATE
+        return stream.codec_context.framerate or stream.guessed_rate or average or USUAL_RATE
     return average
 
 
