@@ -152,10 +152,6 @@ class TestKinds:
         data = (tmp_path / f"out{suffix}").read_bytes()
         assert data.index(b"moov") < data.index(b"mdat")
 
-    def test_sound_that_an_avi_cannot_take_from_a_transport_stream(self, folder: Path, tmp_path: Path) -> None:
-        copy(source_of("23.976.ts", folder), tmp_path / "out.avi")
-        assert [track.codec for track in facts(tmp_path / "out.avi").sound] == ["mp3float"]
-
 
 def _num_frames(old: ClipFacts, name: str) -> int:
     return 60 if name.startswith("raw") else len(old.times)  # a raw stream has no times

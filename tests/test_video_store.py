@@ -125,6 +125,7 @@ class TestResume:
         again = store(tmp_path / "work")
         assert again.resume() == LENGTH
         assert len([*again.frames()]) == LENGTH
+        assert [path.name for path in (tmp_path / "work").glob("*.jsonl")] == ["000000.jsonl"]
         check_whole(tmp_path / "work", 15)
 
     def test_a_damaged_first_segment(self, tmp_path: Path) -> None:

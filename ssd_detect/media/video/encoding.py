@@ -92,7 +92,7 @@ _QUALITIES = {
     "h264_amf": _Quality(21, {"rc": "cqp", "qp_i": "{}", "qp_p": "{}", "forced_idr": "1"}),
     "hevc_amf": _Quality(23, {"rc": "cqp", "qp_i": "{}", "qp_p": "{}", "forced_idr": "1"}),
 }
-_LOSSLESS = {"ffv1": {"g": "1"}, "png": {}, "prores_ks": {"profile": "hq"}}  # or nearly; they take no quality
+_LOSSLESS = {"ffv1": {}, "png": {}, "prores_ks": {"profile": "hq"}}  # or nearly; they take no quality
 _WANTED_FORMATS = ("yuv420p", "nv12", "yuvj420p", "yuv422p10le", "bgr0", "rgb24", "yuv444p", "bgr24")
 _RGB_FORMATS = ("bgr0", "rgb24", "bgr24", "bgra", "rgba", "gbrp")
 _PREFERRED_FORMATS = {"mjpeg": "yuvj420p", "ffv1": "bgr0", "png": "rgb24", "libx264rgb": "rgb24"}
