@@ -73,7 +73,12 @@ class TestCommand:
         result = video(clip, "out.mp4", "--verbose")
         assert result.stdout.endswith("saved out.mp4\n")
         (times,) = [line for line in result.stderr.splitlines() if line.startswith("time: ")]
-        assert [part.split()[0] for part in times.removeprefix("time: ").split(", ")] == ["read", "draw", "encode", "finish"]
+        assert [part.split()[0] for part in times.removeprefix("time: ").split(", ")] == [
+            "read",
+            "draw",
+            "encode",
+            "finish",
+        ]
 
     @pytest.mark.parametrize("name", ["gone.mp4", "empty.mp4", "words.mp4"])
     def test_bad_input(self, name: str) -> None:
