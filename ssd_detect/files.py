@@ -77,6 +77,14 @@ def explained_writing(target: Path) -> Iterator[None]:
         raise OutputError(f"{target}: cannot be written: {error.strerror or error}") from error
 
 
+def file_stamp(path: Path | None) -> str:
+    """Changes when the file does, but not with its name; empty for what is no file."""
+    if path is None or not path.is_file():
+        return ""
+    state = path.stat()
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
 def remove_leftovers(target: Path) -> None:
     """Remove temporary files that a killed run left beside `target`."""
     pattern = f".{glob.escape(shortened(target.stem))}.{'[0-9a-f]' * 8}{glob.escape(target.suffix)}"

@@ -13,6 +13,7 @@ from tests.clips import H264, SOUND, ffmpeg, pictures
 
 if TYPE_CHECKING:
     from ssd_detect.detector import Detector
+    from tests.video_runs import Looker
 
 TESTS = Path(__file__).parent
 MEDIA = TESTS / "media"
@@ -33,6 +34,16 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative paths of a test, and what it leaves, are in `tmp_path`."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def looker(monkeypatch: pytest.MonkeyPatch) -> "Looker":
+    """Stands in for the network of every `ssd-detect video` in this process."""
+    from tests.video_runs import Looker
+
+    stand_in = Looker()
+    monkeypatch.setattr("ssd_detect.cli.startup.open_detector", stand_in.open)
+    return stand_in
 
 
 @pytest.fixture(scope="session")

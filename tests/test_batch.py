@@ -16,7 +16,6 @@ from ssd_detect.batch.flow import PixelBudget, read_batches
 from ssd_detect.batch.journal import (
     JOURNAL_NAME,
     Journal,
-    file_stamp,
     fingerprint,
     has_journal,
     is_unfinished,
@@ -27,6 +26,7 @@ from ssd_detect.batch.summary import RunSummary
 from ssd_detect.classes import VOC20
 from ssd_detect.detections import Detections
 from ssd_detect.errors import ExitStatus, OutputError, PictureError
+from ssd_detect.files import file_stamp
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.decoding.origin import PictureOrigin
 from ssd_detect.media.pictures import Picture

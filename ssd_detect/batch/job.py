@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ssd_detect.batch.journal import (
     Finished,
     Journal,
-    file_stamp,
     fingerprint,
     has_journal,
     is_unfinished,
@@ -22,7 +21,7 @@ from ssd_detect.batch.summary import RunSummary
 from ssd_detect.batch.writers import planned_outputs, real_outputs
 from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
-from ssd_detect.files import check_target
+from ssd_detect.files import check_target, file_stamp
 from ssd_detect.formats.coco_images import check_coco_images
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.record import PictureRecord

@@ -40,14 +40,6 @@ def fingerprint(choices: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(choices, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def file_stamp(path: Path | None) -> str:
-    """Changes when the file does; empty for what is no file."""
-    if path is None or not path.is_file():
-        return ""
-    state = path.stat()
-    return f"{state.st_size}-{state.st_mtime_ns}"
-
-
 def has_journal(folder: Path) -> bool:
     """Whether a run has written into `folder`."""
     return (folder / JOURNAL_NAME).is_file()

@@ -6,12 +6,13 @@ from pathlib import PurePosixPath
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.batch.flow import Batch, PixelBudget, ReadItem, read_batches
-from ssd_detect.batch.journal import Finished, Journal, file_stamp
+from ssd_detect.batch.journal import Finished, Journal
 from ssd_detect.batch.outputs import Outputs
 from ssd_detect.batch.pixel_writers import DonePicture
 from ssd_detect.batch.summary import RunSummary
 from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
+from ssd_detect.files import file_stamp
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.pictures import Picture
 from ssd_detect.media.pipeline import read_ahead, write_behind

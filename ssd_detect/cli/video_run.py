@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ssd_detect.formats.provenance import Provenance
     from ssd_detect.formats.video_head import VideoHead
     from ssd_detect.stages import StageTimes
+    from ssd_detect.videos.job import VideoJob
     from ssd_detect.videos.one import VideoOutcome
 
 _STDOUT = Path("-")
@@ -143,6 +145,7 @@ def _products(file: Path | None, chosen: VideoOptions) -> Products:
         snapshots=snapshots,
         snapshot_every=chosen.snapshot_every,
         overwrite=chosen.overwrite,
+        streams=chosen.jsonl == _STDOUT,
     )
 
 
@@ -167,8 +170,11 @@ def _run(
             should_stop=stopping,
         ),
     )
+    begin = time.monotonic()
     status = job.run()
-    telling.end(status, found)
+    telling.end(job, status)
+    if len(found.inputs) > 1:
+        run.talk.note(job.summary.line(time.monotonic() - begin))
     return status
 
 
@@ -180,7 +186,6 @@ class _Telling:
         self._talk = run.talk
         self._json_lines: FrameJsonLinesStream | None = None
         self._detector: Detector | None = None
-        self._waiting: list[VideoHead | Mapping[str, Any]] = []
 
     def open(self, times: "StageTimes") -> "Detector":
         """Load the detector."""
@@ -238,18 +243,18 @@ class _Telling:
     def _tell(self, line: str) -> None:
         self._talk.result(line, err=self._json_on_stdout)
 
-    def end(self, status: ExitStatus, found: FoundVideos) -> None:
+    def end(self, job: "VideoJob", status: ExitStatus) -> None:
         """Where the rest went, and how long it took."""
         from ssd_detect.cli.startup import tell_stage_times
 
-        if self._detector is None:
-            return
         products = self._settings.products
-        for path in products.shared:
+        for path in job.written:
             self._tell(f"saved {click.format_filename(path)}")
         for folder in (products.crops, products.snapshots):
             if folder is not None and folder.is_dir():
                 self._tell(f"saved pictures in {click.format_filename(folder)}")
-        if status is ExitStatus.INTERRUPTED and any(video.path is not None for video in found.inputs):
-            self._talk.note("Stopped before the end; the same command with --resume goes on.")
-        tell_stage_times(self._detector, self._talk)
+        if status is ExitStatus.INTERRUPTED:
+            more = "; the same command with --resume goes on" if job.can_resume else ""
+            self._talk.note(f"Stopped before the end{more}.")
+        if self._detector is not None:
+            tell_stage_times(self._detector, self._talk)

@@ -11,6 +11,7 @@ from ssd_detect.errors import (
     DeviceError,
     ExitStatus,
     MissingPackageError,
+    OutputError,
     SettingError,
     SsdDetectError,
 )
@@ -27,6 +28,7 @@ from ssd_detect.stages import StageTimes
 from ssd_detect.videos.one import Detect, VideoHooks, VideoOutcome, do_video, outcome_of
 from ssd_detect.videos.place import Place, check_shared, place_of
 from ssd_detect.videos.settings import VideoJobSettings
+from ssd_detect.videos.summary import JobSummary
 
 if TYPE_CHECKING:
     from ssd_detect.detector import Detector
@@ -74,12 +76,16 @@ class VideoJob:
         self._found, self._settings, self._hooks = found, settings, hooks
         self._times = times or StageTimes()
         self._detector: Detector | None = None
-        self.outcomes: list[VideoOutcome] = []
-        self.num_known = 0
-        """Videos whose copies were there before this run, of which nothing else is known."""
-        self.num_failed = 0
+        self._outcomes: list[VideoOutcome] = []
+        self._may_replace = False
+        self._was_stopped = False
+        self.summary = JobSummary(num_skipped=found.num_skipped)
+        self.written: list[Path] = []
+        """The files of all videos that are whole."""
+        self.can_resume = False
+        """Whether another run can go on where this one was stopped."""
         for error in found.errors:
-            self._fail(error)
+            self._fail(str(error).split(": ")[0], error)
 
     def run(self) -> ExitStatus:
         """Do it; returns how it ended.
@@ -89,22 +95,52 @@ class VideoJob:
             CheckpointError, SettingError, DeviceError: as `Detector`, and for a codec that is not there.
         """
         places = self._possible()
-        check_shared(self._settings.products, _named(places))
+        self.can_resume = any(place.can_resume for place in places)
+        is_begun = self._settings.resume and any(place.is_begun for place in places)
+        self._may_replace = self._settings.products.overwrite or is_begun  # what is there is of the run that goes on
+        self._check_shared(places)
         with ExitStack() as stack:
             for place in places:
                 if self._hooks.should_stop():
+                    self._was_stopped = True
                     break
                 self._do(place, stack)
-            if self.outcomes and self._detector is not None:
+            if self._outcomes and self._detector is not None:
                 self._write_shared(_provenance(self._detector, self._settings))
         self._tidy(places)
         return self._status()
 
     def _possible(self) -> list[Place]:
         """The videos that can be done, as far as that is known before any is opened."""
-        videos = self._found.inputs
-        places = [place_of(video, self._settings, is_only=len(videos) == 1) for video in videos]
+        places = self._without_own_results([place_of(video, self._settings) for video in self._found.inputs])
         return [place for place in places if self._is_possible(place)]
+
+    def _without_own_results(self, places: list[Place]) -> list[Place]:
+        """Leave out videos that are the copies of others, from an earlier run into a folder among the inputs."""
+        if self._settings.products.file is not None:
+            return places
+        copies = {place.target.resolve(): place for place in places if place.target is not None}
+        kept = []
+        for place in places:
+            path = place.video.path
+            made_from = copies.get(path.resolve()) if path is not None else None
+            if made_from is None or made_from is place:
+                kept.append(place)
+        self.summary.num_skipped += len(places) - len(kept)
+        return kept
+
+    def _check_shared(self, places: list[Place]) -> None:
+        """A file of all videos must not be written anew when what it says of one of them is known to nobody else."""
+        products, resume = self._settings.products, self._settings.resume
+        forgotten = [p for p in places if resume and p.is_done(products.overwrite) and p.store.ended is None]
+        if forgotten and len(forgotten) == len(places):
+            return  # none of them is written
+        check_shared(products, _named(places), overwrite=self._may_replace)
+        if forgotten and products.shared:
+            raise OutputError(
+                f"{products.shared[0]}: cannot be completed, since what was found in {forgotten[0].video.name} is not "
+                f"kept and {forgotten[0].target} is there already; use --overwrite, or name the other inputs only"
+            )
 
     def _is_possible(self, place: Place) -> bool:
         settings, target = self._settings, place.target
@@ -112,28 +148,28 @@ class VideoJob:
             return True
         try:
             choose_encoder(target, settings.encoding)
-            if not settings.resume:
-                check_target(target, place.video.path, overwrite=settings.products.overwrite)
+            check_target(target, place.video.path, overwrite=settings.products.overwrite or settings.resume)
         except _ENDS_THE_RUN:
             raise
         except SsdDetectError as error:
-            self._fail(error)
+            self._fail(place.video.name, error)
             return False
         return True
 
     def _do(self, place: Place, stack: ExitStack) -> None:
         try:
-            outcome = self._known(place) if place.prepare(self._settings) else self._made(place, stack)
+            outcome = self._known(place, stack) if place.prepare(self._settings) else self._made(place, stack)
         except _ENDS_THE_RUN:
             raise
         except SsdDetectError as error:
-            self._fail(error)
+            self._fail(place.video.name, error)
             return
         if outcome is not None:
-            self.outcomes.append(outcome)
+            self._outcomes.append(outcome)
+            self.summary.add(outcome)
             self._hooks.on_outcome(outcome)
 
-    def _made(self, place: Place, stack: ExitStack) -> VideoOutcome:
+    def _made(self, place: Place, stack: ExitStack) -> VideoOutcome | None:
         hooks = VideoHooks(
             load=lambda: self._load(stack),
             progress=self._hooks.progress,
@@ -142,7 +178,9 @@ class VideoJob:
             on_note=self._hooks.on_note,
             should_stop=self._hooks.should_stop,
         )
-        return do_video(place, self._settings, hooks, self._times)
+        outcome = do_video(place, self._settings, hooks, self._times)
+        self._was_stopped |= outcome is None or outcome.interrupted
+        return outcome
 
     def _load(self, stack: ExitStack) -> Detect:
         if self._detector is None:
@@ -150,12 +188,13 @@ class VideoJob:
             self._hooks.on_start(_provenance(self._detector, self._settings))
         return self._detector
 
-    def _known(self, place: Place) -> VideoOutcome | None:
+    def _known(self, place: Place, stack: ExitStack) -> VideoOutcome | None:
         """What an earlier run finished; None if it left nothing but the copy."""
+        self.summary.num_known += 1
         if place.store.ended is None:
-            self.num_known += 1
             self._hooks.on_note(str(place.target), "is there already and is left as it is (--overwrite makes it anew)")
             return None
+        self._load(stack)  # which says where the results come from
         outcome = outcome_of(place)
         self._hooks.on_head(outcome.head)
         for frame in place.store.frames():
@@ -165,51 +204,44 @@ class VideoJob:
     def _write_shared(self, provenance: Provenance) -> None:
         """The files of all videos, from their stores."""
         products = self._settings.products
-        overwrite = products.overwrite or self._settings.resume
+        overwrite = self._may_replace
         if products.json_lines is not None:
             self._write_frames(FrameJsonLinesWriter(products.json_lines, provenance, overwrite=overwrite))
         if products.csv is not None:
             self._write_frames(FrameCsvWriter(products.csv, overwrite=overwrite))
         if products.summary is not None:
-            results = [VideoResult(o.head, o.summary, o.lost, o.interrupted) for o in self.outcomes]
+            results = [VideoResult(o.head, o.summary, o.lost, o.interrupted) for o in self._outcomes]
             write_video_summaries(products.summary, results, provenance, overwrite=overwrite)
+        self.written = products.shared
 
     def _write_frames(self, writer: FrameFileWriter) -> None:
         with writer:
-            for outcome in self.outcomes:
+            for outcome in self._outcomes:
                 writer.begin(outcome.head)
                 for frame in outcome.place.store.frames():
                     writer.append(frame.record)
 
     def _tidy(self, places: list[Place]) -> None:
         """Keep of the stores what another run needs to go on."""
-        interrupted = {id(outcome.place) for outcome in self.outcomes if outcome.interrupted}
-        is_whole = not self.num_failed and not self._is_broken_off
+        interrupted = {id(outcome.place) for outcome in self._outcomes if outcome.interrupted}
+        is_whole = not self._was_stopped and not self.summary.failures
         for place in places:
             if id(place) in interrupted:
                 place.keep_for_later()
-            elif is_whole or (place.store.ended is not None and not self._settings.products.shared):
+            elif is_whole or (place.store.ended is not None and not self._is_to_be_told_again(place)):
                 place.clear()
 
-    @property
-    def _is_broken_off(self) -> bool:
-        """Whether the run was stopped while there was something to do."""
-        num_seen = len(self.outcomes) + self.num_known + self.num_failed
-        is_cut = any(outcome.interrupted for outcome in self.outcomes)
-        return is_cut or (self._hooks.should_stop() and num_seen < len(self._found.inputs))
+    def _is_to_be_told_again(self, place: Place) -> bool:
+        """Whether another run needs more of a finished video than that its copy is there."""
+        products = self._settings.products
+        return bool(products.shared) or products.streams or products.overwrite or place.target is None
 
-    def _fail(self, error: SsdDetectError) -> None:
-        self.num_failed += 1
+    def _fail(self, name: str, error: SsdDetectError) -> None:
+        self.summary.failures.append(name)
         self._hooks.on_failure(error)
 
     def _status(self) -> ExitStatus:
-        if self._hooks.should_stop() and (
-            len(self.outcomes) < len(self._found.inputs) or self.outcomes[-1].interrupted
-        ):
-            return ExitStatus.INTERRUPTED
-        if self.num_failed:
-            return ExitStatus.SOME_FAILED if self.outcomes or self.num_known else ExitStatus.FAILED
-        return ExitStatus.SOME_FAILED if any(outcome.lost for outcome in self.outcomes) else ExitStatus.DONE
+        return ExitStatus.INTERRUPTED if self._was_stopped else self.summary.status()
 
 
 def _provenance(detector: "Detector", settings: VideoJobSettings) -> Provenance:

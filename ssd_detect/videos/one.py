@@ -62,6 +62,7 @@ class VideoOutcome:
         time_base: seconds a tick of the stored frames.
         lost: what was missing, in words.
         interrupted: it was not done to its end.
+        num_stored: frames that an earlier run did.
     """
 
     place: Place
@@ -70,6 +71,12 @@ class VideoOutcome:
     summary: VideoSummary = field(default_factory=VideoSummary)
     lost: str | None = None
     interrupted: bool = False
+    num_stored: int = 0
+
+    @property
+    def num_new_frames(self) -> int:
+        """Frames that this run did."""
+        return self.summary.num_frames - self.num_stored
 
     def to_dict(self) -> dict[str, Any]:
         """What `outcome_of` needs besides the records."""
@@ -77,6 +84,7 @@ class VideoOutcome:
 
     def add_stored(self, frame: StoredFrame) -> None:
         """Count a frame that an earlier run did."""
+        self.num_stored += 1
         self.summary.add_dict(frame.record, float(frame.duration * self.time_base))
 
 
@@ -89,18 +97,24 @@ def outcome_of(place: Place) -> VideoOutcome:
     return outcome
 
 
-def do_video(place: Place, settings: VideoJobSettings, hooks: VideoHooks, times: StageTimes) -> VideoOutcome:
-    """Do one video; frames that an earlier run did are not done again.
+class _StoppedEarlyError(Exception):
+    """The run was to stop before the first frame."""
+
+
+def do_video(place: Place, settings: VideoJobSettings, hooks: VideoHooks, times: StageTimes) -> VideoOutcome | None:
+    """Do one video; frames that an earlier run did are not done again. None if it was to stop before the first frame.
 
     Raises:
         VideoError: it cannot be read, or has no frames where it should.
         OutputError: something cannot be written; whole segments stay in the place's store.
-        KeyboardInterrupt: the run was to stop before the first frame.
         CheckpointError, SettingError, DeviceError: as `Detector`.
     """
     try:
         with place.store, _opened(place, settings) as source:
             outcome = _OneVideo(place, settings, hooks, times, source).do()
+    except _StoppedEarlyError:
+        place.leave()
+        return None
     except BaseException:
         place.leave()
         raise
@@ -176,12 +190,17 @@ class _OneVideo:
         run = self._run(self._hooks.load())
         self._hooks.on_head(self._outcome.head)
         self._pass_done()
-        expected = expected_frames(self._info, self._selection)
-        with self._hooks.progress(self._info.name, expected) as advance:
+        self._first_index = self._skip_to_begin()  # before the run, whose reading thread begins at once
+        with self._hooks.progress(self._info.name, self._expected()) as advance:
             run.do(self._source, self._outputs(writer, advance).write)
         self._check_frames()
         self._outcome.interrupted = self._chosen.ended_early and self._hooks.should_stop()
         writer.ends_with_pictures = self._chosen.ended_early
+
+    def _expected(self) -> int | None:
+        """How many frames are still to come."""
+        expected = expected_frames(self._info, self._selection)
+        return None if expected is None else max(0, expected - self._place.store.num_frames)
 
     def _run(self, detect: Detect) -> VideoRun:
         settings, is_live = self._settings, self._info.is_live
@@ -219,7 +238,7 @@ class _OneVideo:
             frames,
             self._selection,
             begin=self._info.begin,
-            first_index=self._skip_to_begin(),
+            first_index=self._first_index,
             num_done=self._place.store.num_frames,
             stop=self._hooks.should_stop,
         )
@@ -242,7 +261,7 @@ class _OneVideo:
         if self._outcome.summary.num_frames:
             return
         if self._hooks.should_stop():
-            raise KeyboardInterrupt
+            raise _StoppedEarlyError
         raise VideoError(f"{self._info.name}: has no frame in the part that was asked for")
 
 

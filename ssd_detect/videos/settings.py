@@ -25,6 +25,7 @@ class Products:
         snapshots: a folder for annotated frames.
         snapshot_every: of so many frames one.
         overwrite: replace existing files.
+        streams: the caller tells records to somebody, and in a run that goes on again those of the one before.
     """
 
     folder: Path | None = None
@@ -37,11 +38,17 @@ class Products:
     snapshots: Path | None = None
     snapshot_every: int | None = None
     overwrite: bool = False
+    streams: bool = False
 
     @property
     def shared(self) -> list[Path]:
         """The files that all videos share."""
         return [path for path in (self.json_lines, self.csv, self.summary) if path is not None]
+
+    @property
+    def folders(self) -> list[Path]:
+        """Those for pictures."""
+        return [path for path in (self.crops, self.snapshots) if path is not None]
 
 
 @dataclass(frozen=True)

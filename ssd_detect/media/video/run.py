@@ -97,14 +97,14 @@ class VideoRun:
                     continue
                 after = next(found)
                 yield from self._between(waiting, before, after)
-                yield DetectedFrame(frame.number, frame.frame, after, True)
+                yield DetectedFrame(frame.number, frame.frame, after, not frame.is_repeat)
                 waiting, before = [], after
         yield from self._between(waiting, before, None)
 
     def _between(
         self, waiting: list[ChosenFrame], before: Detections | None, after: Detections | None
     ) -> Iterator[DetectedFrame]:
-        for place, (number, frame, _) in enumerate(waiting, 1):
+        for place, (number, frame, *_) in enumerate(waiting, 1):
             assert before is not None  # the first frame of all is one that the network sees
             moves = self.interpolates and after is not None
             objects = interpolate(before, after, place / (len(waiting) + 1)) if moves and after else before
@@ -122,7 +122,7 @@ class VideoRun:
             (latest,) = self.detect([frame.pixels])
 
         with write_behind(look, depth=1, newest_wins=True) as looking:
-            for number, frame, _ in chosen:
+            for number, frame, *_ in chosen:
                 looking.put(frame)
                 yield DetectedFrame(number, frame, latest, False)
 

@@ -19,11 +19,13 @@ class ChosenFrame(NamedTuple):
         number: its place among the frames that are taken, from 0.
         frame: the frame.
         to_detect: whether the network sees it; the objects of the others come from their neighbours.
+        is_repeat: it shows what the frame before does, which is not at hand since an earlier run did it.
     """
 
     number: int
     frame: Frame
     to_detect: bool
+    is_repeat: bool = False
 
 
 class Chosen:
@@ -59,12 +61,12 @@ class Chosen:
                 self.ended_early = True
                 return
             if index >= self._num_done:
-                yield ChosenFrame(index, frame, self._is_to_detect(index, repeats))
+                yield self._chosen(index, frame, repeats)
 
-    def _is_to_detect(self, index: int, repeats: bool) -> bool:
+    def _chosen(self, index: int, frame: Frame, repeats: bool) -> ChosenFrame:
         if self._selection.stride > 1:
-            return index % self._selection.stride == 0
-        return not repeats or index == self._num_done
+            return ChosenFrame(index, frame, index % self._selection.stride == 0)
+        return ChosenFrame(index, frame, not repeats or index == self._num_done, repeats)
 
     def _timed(self) -> Iterator[tuple[bool, Frame]]:
         frames = self._within(self._frames)

@@ -191,7 +191,7 @@ class SegmentStore:
         return _read_json(self.folder / _END)
 
     def note_partial(self, stamp: str) -> None:
-        """Note what the file looks like that holds these frames until there are more."""
+        """Note what the file looks like that holds these frames; a run that goes on may replace it."""
         with explained_writing(self.folder):
             (self.folder / _PARTIAL).write_text(json.dumps(stamp), encoding="utf-8")
 

@@ -20,7 +20,7 @@ from av.video.stream import VideoStream
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import OutputError, VideoError
-from ssd_detect.files import check_target, explained_writing, give_name
+from ssd_detect.files import check_target, explained_writing, file_stamp, give_name
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.companions import CompanionSettings, check_companions, companions_of
 from ssd_detect.media.video.encoder import FrameEncoder, ticks
@@ -152,6 +152,7 @@ class VideoWriter:
                 self._write_gif(temporary)
             else:
                 self._put_together(temporary)
+        self._store.note_partial(file_stamp(temporary))  # before it has its name: the run may be killed behind that
         give_name(temporary, self._path, overwrite=self._overwrite)
 
     def _put_together(self, temporary: Path) -> None:
