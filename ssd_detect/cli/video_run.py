@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ import click
 from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings, check_class_names
 from ssd_detect.cli.progress import counted_progress
-from ssd_detect.environment import silence_encoders
+from ssd_detect.environment import give_up_stdout, silence_encoders
 from ssd_detect.errors import ExitStatus, SettingError
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.sources.inputs import FoundVideos, find_videos
@@ -178,6 +178,16 @@ def _run(
     return status
 
 
+@contextmanager
+def _explained_stdout() -> Iterator[None]:
+    """Lines that nobody takes end the run, unlike an output of one video that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        give_up_stdout()
+        raise click.ClickException(f"standard output: cannot be written: {error.strerror or error}") from error
+
+
 class _Telling:
     """Prints results as they come."""
 
@@ -204,12 +214,14 @@ class _Telling:
     def head(self, head: "VideoHead") -> None:
         """The next records are of this video."""
         if self._json_lines is not None:
-            self._json_lines.begin(head)
+            with _explained_stdout():
+                self._json_lines.begin(head)
 
     def record(self, record: Mapping[str, Any]) -> None:
         """A frame is done."""
         if self._json_lines is not None:
-            self._json_lines.append(record)
+            with _explained_stdout():
+                self._json_lines.append(record)
 
     def note(self, name: str, note: str) -> None:
         """Say how a video was read or written."""
