@@ -193,10 +193,9 @@ class Selection:
     stride: int = 1
 
     def __post_init__(self) -> None:
-        if self.start is not None and self.end is not None and self.start >= self.end:
-            raise SettingError(
-                f"start is {float(self.start):g} s, expected a time before the end, {float(self.end):g} s"
-            )
+        start = self.start or Fraction(0)
+        if self.end is not None and start >= self.end:
+            raise SettingError(f"start is {float(start):g} s, expected a time before the end, {float(self.end):g} s")
         for name in ("max_seconds", "max_frames", "rate", "stride"):
             value = getattr(self, name)
             if value is not None and value <= 0:

@@ -83,14 +83,16 @@ class Child:
 
     Args:
         arguments: of the command.
-        stdout: where its standard output goes.
+        stdout, stderr: where its streams go.
         plan: what happens to it, see `video_child`.
     """
 
-    def __init__(self, *arguments: object, stdout: Any = subprocess.PIPE, **plan: Any) -> None:
+    def __init__(
+        self, *arguments: object, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE, **plan: Any
+    ) -> None:
         command = [sys.executable, "-m", "tests.video_child", json.dumps(plan), *map(str, arguments)]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, env=environment)
 
     def wait_until_it_waits(self) -> None:
         """Until the run has come to the place of its plan at which it waits."""

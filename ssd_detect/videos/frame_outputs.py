@@ -84,7 +84,9 @@ class FrameOutputs:
         """Without boxes and with them; the second is the first where nobody looks at it."""
         clean = found.frame.pixels
         if self.settings.blur:
-            clean = blur_objects(clean, found.detections.filter(classes=self.settings.blur))
+            # An object that is in one of the frames around only is hidden all the way to the other.
+            hidden = Detections.merge([found.detections, *found.around])
+            clean = blur_objects(clean, hidden.filter(classes=self.settings.blur))
         if not self.settings.products.video and not self._is_snapshot(found.number):
             return clean, clean
         return clean, draw_detections(clean, shown, labels=self.settings.labels)

@@ -115,7 +115,7 @@ class Place:
                 self.store.folder.parent.rmdir()
 
     def keep_for_later(self) -> None:
-        """After an interruption, when all files are written: keep whole segments only."""
+        """After an interruption, when all files are written: keep what an undisturbed run would have too."""
         self.store.unseal()
         self.leave()
 
@@ -183,7 +183,7 @@ def check_shared(products: Products, videos: Mapping[Path, str], *, overwrite: b
         named[target.resolve()] = "another output too"
     for folder in products.folders:
         _refuse_if_named(folder, named)
-        check_target(folder / "any.png", overwrite=True)
+        check_target(folder / "picture.png" if folder.is_dir() else folder, overwrite=True)
 
 
 def _refuse_if_named(output: Path, named: Mapping[Path, str]) -> None:

@@ -27,12 +27,14 @@ class DetectedFrame(NamedTuple):
         frame: the frame.
         detections: found in it, or filled in.
         is_detected: whether the network saw this very frame.
+        around: what was found in the frames before and behind that the network saw, if it did not see this one.
     """
 
     number: int
     frame: Frame
     detections: Detections
     is_detected: bool
+    around: tuple[Detections, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,12 @@ class VideoRun:
     ) -> Iterator[DetectedFrame]:
         for place, (number, frame, *_) in enumerate(waiting, 1):
             assert before is not None  # the first frame of all is one that the network sees
-            moves = self.interpolates and after is not None
-            objects = interpolate(before, after, place / (len(waiting) + 1)) if moves and after else before
-            yield DetectedFrame(number, frame, objects, False)
+            if after is None:
+                yield DetectedFrame(number, frame, before, False, (before,))
+                continue
+            share = place / (len(waiting) + 1)
+            objects = interpolate(before, after, share) if self.interpolates else before
+            yield DetectedFrame(number, frame, objects, False, (before, after))
 
     def _keeping_up(self, chosen: Iterator[ChosenFrame]) -> Iterator[DetectedFrame]:
         first = next(chosen, None)

@@ -160,12 +160,13 @@ class SegmentStore:
             self._open_lines_path(number).replace(self._lines_path(number))
 
     def unseal(self) -> None:
-        """Forget the last segment if it is a short one, so that a later run makes it anew, whole."""
-        number, rest = divmod(self.num_frames, self.length)
-        if rest:
-            self.close()
-            with suppress(OSError):
-                self._lines_path(number).unlink(missing_ok=True)
+        """Forget the last segment, so that a later run makes it anew.
+
+        It may be a short one; and objects in its last frames stand still, for want of a frame behind them.
+        """
+        self.close()
+        with suppress(OSError):
+            self._lines_path((self.num_frames - 1) // self.length).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the files; a second call does nothing."""
