@@ -1,11 +1,13 @@
 """`ssd-detect video --resume`: a run that was killed anywhere goes on to the same end as one that nobody killed."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ssd_detect.media.video.store import SegmentStore, StoredFrame
 from tests.clips import H264, facts, ffmpeg, pictures
 from tests.video_runs import Child, Looker, are_alike, left, lines_of, results, undisturbed_run, video
 
@@ -204,3 +206,26 @@ class TestSeveral:
         assert (result.exit_code, looker.num_seen) == (0, 15)
         assert len(lines_of("frames.jsonl")) == 250 + 15 + 15
         assert left("out") == ["a.mp4", "b.mp4", "c.mkv"]
+
+
+def test_frames_that_stand_still_for_want_of_a_frame_behind_them_are_made_anew(tmp_path: Path) -> None:
+    """A run with a stride that was stopped just where a segment ends: the objects of its last frames did not move."""
+    store = SegmentStore(tmp_path / "store", 6, {})
+    for number in range(12):
+        store.append(StoredFrame(number, 1, number % 6 == 0, 1, {"frame": number}), b"x")
+    store.unseal()
+    again = SegmentStore(tmp_path / "store", 6, {})
+    assert again.resume() == 6
+    assert [frame.record["frame"] for frame in again.frames()] == list(range(6))
+
+
+def test_stopped_before_the_first_segment_is_whole(long_clip: Path) -> None:
+    """There is a copy that holds a part, and nothing to go on with: the next run knows that it is its own."""
+    child = Child(long_clip, "out.mp4", wait_at=5)
+    child.wait_until_it_waits()
+    child.interrupt(signal.SIGINT)
+    assert child.end()[0] == 130
+    assert len(facts(Path("out.mp4")).times) < 100
+    assert video(long_clip, "out.mp4", "--resume").exit_code == 0
+    assert len(facts(Path("out.mp4")).times) == 250
+    assert left() == ["out.mp4"]

@@ -2,7 +2,8 @@
 
 PLAN is JSON: `wait_at`, the number of a picture before which the network waits for a file `go` (after making a file
 `waiting`), or "load"; `kill`, a function `module:Class.method` at which the process kills itself, `nth` call from 1,
-`after` it or before; `file_limit`, bytes that a file may have; `module`s of the test are not needed.
+`after` it or before; `file_limit`, bytes that a file may have; `memory_at`, the number of a picture before which the
+most memory so far is noted, and once more at the end: MiB in a file `memory`.
 """
 
 import importlib
@@ -56,6 +57,14 @@ def _limit_files(num_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
+def _note_memory() -> None:
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    with Path("memory").open("a") as file:
+        file.write(f"{most}\n")
+
+
 def _run(plan: dict[str, Any]) -> None:
     looker, place = Looker(), plan.get("wait_at")
 
@@ -68,13 +77,21 @@ def _run(plan: dict[str, Any]) -> None:
             _wait()
         return looker.open(run, times)
 
-    looker.before = before
+    def noting(number: int) -> None:
+        if number == plan["memory_at"]:
+            _note_memory()
+
+    looker.before = noting if "memory_at" in plan else before
     startup.open_detector = opened  # type: ignore[assignment]
     if "kill" in plan:
         _kill_at(plan["kill"], plan.get("nth", 1), after=plan.get("after", False))
     if "file_limit" in plan:
         _limit_files(plan["file_limit"])
-    main()
+    try:
+        main()
+    finally:
+        if "memory_at" in plan:
+            _note_memory()
 
 
 if __name__ == "__main__":

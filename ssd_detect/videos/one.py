@@ -291,5 +291,7 @@ def expected_frames(info: VideoInfo, selection: Selection) -> int | None:
     length = min(selection.end or seconds, seconds) - start
     if selection.max_seconds is not None:
         length = min(length, selection.max_seconds)
-    count = round(length * (selection.rate or info.rate))
+    count = round(length * info.rate)
+    if selection.rate is not None and count:  # as `at_rate` counts: the last frame is shown at the tick nearest to it
+        count = max(round(length * selection.rate), round((length - 1 / info.rate) * selection.rate) + 1)
     return count if selection.max_frames is None else min(count, selection.max_frames)
