@@ -43,13 +43,6 @@ def open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
 
 
-def give_up_stdout() -> None:
-    """Let standard output go nowhere: what waits in its buffer cannot be written, and would be an error at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
-
-
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person watches; a closed stream is None."""
     return stream is not None and stream.isatty()

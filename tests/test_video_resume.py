@@ -83,6 +83,7 @@ class TestKilled:
         assert left() == ["frames.csv", "frames.jsonl", "out.mp4", "summary.json"]
         are_alike(undisturbed("out.mp4", *RESULTS), results())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("target", "options"),
         [
@@ -130,6 +131,7 @@ class TestKilled:
         assert (looker.num_loaded, looker.num_seen) == (1, 50)
 
 
+@pytest.mark.slow
 class TestSeveral:
     """Runs over several videos, of which the first is whole when the run is killed."""
 
@@ -195,6 +197,28 @@ class TestSeveral:
         assert result.stderr.startswith("Error: frames.jsonl: ")
         assert result.stderr.count("\n") == 1
         assert Path("frames.jsonl").read_bytes() == before
+
+        Path("frames.jsonl").unlink()
+        result = video(*arguments, "--resume")
+        assert result.exit_code == 1
+        assert result.stderr.startswith("Error: frames.jsonl: cannot be completed, since what was found in ")
+        assert result.stderr.count("\n") == 1
+        assert not Path("frames.jsonl").exists()
+
+    @pytest.mark.parametrize("options", [("--overwrite",), ("--jsonl", "-")])
+    def test_stopped_in_the_second(self, options: tuple[str, ...], clips: Path, looker: Looker) -> None:
+        """What the first one needs is kept: it is neither made again, nor left out."""
+        with Path("lines").open("w") as lines:
+            child = Child(clips, "-o", "out", *options, stdout=lines, wait_at=380)
+        child.wait_until_it_waits()
+        child.interrupt(signal.SIGINT)
+        assert child.end()[0] == 130
+        resumed = video(clips, "-o", "out", *options, "--resume")
+        assert resumed.exit_code == 0
+        assert looker.num_seen == 150 + 15
+        assert left("out") == ["a.mp4", "b.mp4", "c.mkv"]
+        if "--jsonl" in options:
+            assert resumed.stdout == video(clips, "-o", "new", *options).stdout
 
     def test_what_failed_is_tried_again(self, clips: Path, looker: Looker) -> None:
         Path("clips/b.mp4").write_text("broken")

@@ -102,7 +102,8 @@ class Child:
         """Send a signal, wait until it is heard, let the run go on."""
         self.process.send_signal(number)
         assert self.process.stderr is not None
-        assert self.process.stderr.readline().startswith("Stopping; finishing what is in hand.")
+        heard = (line for line in self.process.stderr if line.startswith("Stopping; finishing what is in hand."))
+        assert next(heard, None), "it ended without a word"
         self.go_on()
 
     def go_on(self) -> None:

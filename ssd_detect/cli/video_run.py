@@ -15,7 +15,7 @@ import click
 from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings, check_class_names
 from ssd_detect.cli.progress import counted_progress
-from ssd_detect.environment import give_up_stdout, silence_encoders
+from ssd_detect.environment import silence_encoders
 from ssd_detect.errors import ExitStatus, SettingError
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.sources.inputs import FoundVideos, find_videos
@@ -184,7 +184,6 @@ def _explained_stdout() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        give_up_stdout()
         raise click.ClickException(f"standard output: cannot be written: {error.strerror or error}") from error
 
 
