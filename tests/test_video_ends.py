@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -125,7 +124,7 @@ class TestSignals:
         assert err.startswith(STOPPING)
         assert err.endswith("Stopped before the end.\n")
         assert out.count("\n") > 100
-        assert not list(Path(tempfile.gettempdir()).glob("ssd-detect-*"))
+        assert left() == []
 
 
 class TestDiskFull:

@@ -91,7 +91,7 @@ class Child:
         self, *arguments: object, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE, **plan: Any
     ) -> None:
         command = [sys.executable, "-m", "tests.video_child", json.dumps(plan), *map(str, arguments)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(Path.cwd())}  # to see what is left
         self.process = subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True, env=environment)
 
     def wait_until_it_waits(self) -> None:
