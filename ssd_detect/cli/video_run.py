@@ -258,12 +258,10 @@ class _Telling:
         """Where the rest went, and how long it took."""
         from ssd_detect.cli.startup import tell_stage_times
 
-        products = self._settings.products
         for path in job.written:
             self._tell(f"saved {click.format_filename(path)}")
-        for folder in (products.crops, products.snapshots):
-            if folder is not None and folder.is_dir():
-                self._tell(f"saved pictures in {click.format_filename(folder)}")
+        for folder in job.picture_folders:
+            self._tell(f"saved pictures in {click.format_filename(folder)}")
         if status is ExitStatus.INTERRUPTED:
             more = "; the same command with --resume goes on" if job.can_resume else ""
             self._talk.note(f"Stopped before the end{more}.")

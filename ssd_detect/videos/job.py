@@ -87,6 +87,12 @@ class VideoJob:
         for error in found.errors:
             self._fail(str(error).split(": ")[0], error)
 
+    @property
+    def picture_folders(self) -> list[Path]:
+        """Where crops and snapshots of videos that are done went."""
+        folders = self._settings.products.crops, self._settings.products.snapshots
+        return [folder for folder in folders if self._outcomes and folder is not None and folder.is_dir()]
+
     def run(self) -> ExitStatus:
         """Do it; returns how it ended.
 
