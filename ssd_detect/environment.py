@@ -3,11 +3,14 @@
 Only the command line uses it. The library leaves the process of its caller alone.
 """
 
+import getpass
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TextIO
 
 
@@ -69,3 +72,27 @@ def held_back_stderr() -> Iterator[None]:
         finally:
             os.dup2(saved, 2)
             os.close(saved)
+
+
+def home_folders() -> tuple[str, ...]:
+    """The user's home folder as it is named and as it is reached; none where the system knows none."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user id without an entry, as in containers
+        return ()
+    return tuple({str(home), os.path.realpath(home)})
+
+
+def user_names() -> tuple[str, ...]:
+    """What the user is called; nothing where the system does not know."""
+    names = {os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")}
+    with suppress(OSError, KeyError, ImportError):  # a user id without an entry; which, depends on Python's version
+        names.add(getpass.getuser())
+    return tuple(filter(None, names))
+
+
+def host_names() -> tuple[str, ...]:
+    """What the computer is called, with and without its domain."""
+    name = platform.node()
+    names = {name, name.split(".")[0], os.environ.get("COMPUTERNAME", ""), os.environ.get("HOSTNAME", "")}
+    return tuple(names - {"", "localhost"})

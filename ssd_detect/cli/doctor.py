@@ -4,47 +4,51 @@ import sys
 
 import click
 
-from ssd_detect.doctor.checks import Check
+from ssd_detect.cli.doctor_lines import report_lines
+from ssd_detect.doctor.check import Verdict
 from ssd_detect.doctor.judge import judge
 from ssd_detect.doctor.probes import gather
-from ssd_detect.environment import is_terminal
+from ssd_detect.doctor.recipe import recipe
+from ssd_detect.doctor.recipe_text import recipe_lines
+from ssd_detect.doctor.redaction import Redactor
+from ssd_detect.doctor.report import report
+from ssd_detect.environment import home_folders, host_names, is_terminal, user_names
 from ssd_detect.errors import ExitStatus
 from ssd_detect.settings import Device
-
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
-_MARK_WIDTH, _NAME_WIDTH = 6, 13
 
 
 @click.command()
 @click.option("--device", default="auto", show_default=True, metavar="auto|cpu|gpu:N",
               help="Where to try detection; cpu leaves every GPU untouched.")  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True, help="Also show what TensorFlow and its libraries said meanwhile.")
-def doctor(device: str, verbose: bool) -> int:
+@click.option("--quick", is_flag=True, help="Only look, in under two seconds: do not start TensorFlow, do not detect.")
+@click.option("--require-gpu", is_flag=True, help="End with status 0 only if detection works on a GPU.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for a bug report, without home, user and host names.")
+@click.option("--for", "requirement", metavar="REQUIREMENT",
+              help="Only tell what that TensorFlow needs, such as tensorflow==1.15; look at nothing.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Also show details, and what TensorFlow and its libraries said.")
+def doctor(device: str, quick: bool, require_gpu: bool, as_json: bool, requirement: str | None, verbose: bool) -> int:
     """Check that detection works on this machine, by detecting in a picture that ships.
 
-    A line a check: ok, warn or fail, and what was found; for what is wrong also what is wanted and what to type
-    next. Ends with status 0 if detection works, else with 1. Takes about ten seconds.
+    A line a check: ok, warn, fail or skipped, and what was found; for what is wrong also what is wanted and what to
+    type next. Ends with status 0 if detection works, else with 1. Takes about ten seconds.
     """
-    facts = gather(str(Device.parse(device)), _tell_step)
+    if requirement is not None:
+        click.echo("\n".join(recipe_lines(recipe(requirement))))
+        return ExitStatus.DONE
+    facts = gather(str(Device.parse(device)), _tell_step, quick=quick)
     _tell_step("")
-    if verbose and facts.log:
+    if verbose and facts.log and not as_json:
         click.echo(facts.log, err=True)
-    verdict = judge(facts)
-    for check in verdict.checks:
-        _show(check)
-    click.echo()
-    click.secho(verdict.sentence, bold=True)
-    return ExitStatus.DONE if verdict.works else ExitStatus.FAILED
+    verdict = judge(facts, require_gpu=require_gpu)
+    if as_json:
+        click.echo(report(facts, verdict, Redactor(home_folders(), user_names(), host_names())))
+    else:
+        click.echo("\n".join(report_lines(verdict, verbose)))
+    return _status(verdict, require_gpu)
 
 
-def _show(check: Check) -> None:
-    mark = click.style(check.mark.ljust(_MARK_WIDTH), fg=_COLOURS[check.mark], bold=check.mark != "ok")
-    click.echo(mark + check.name.ljust(_NAME_WIDTH) + check.found)
-    indent = " " * (_MARK_WIDTH + _NAME_WIDTH)
-    if check.wanted:
-        click.echo(f"{indent}wanted: {check.wanted}")
-    if check.step:
-        click.echo(f"{indent}next:   {check.step}")
+def _status(verdict: Verdict, require_gpu: bool) -> int:
+    return ExitStatus.DONE if (verdict.works_on_gpu if require_gpu else verdict.works) else ExitStatus.FAILED
 
 
 def _tell_step(step: str) -> None:

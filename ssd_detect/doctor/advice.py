@@ -1,63 +1,36 @@
-"""What to say about a `Failure`, and what to do next: pure functions that return text."""
+"""What to type next, on this system, in this shell, with this package manager: pure functions that return text.
+
+The first line of a step is the one thing to do; further lines add to it.
+"""
 
 import re
 import shlex
-from typing import NamedTuple
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-from ssd_detect.doctor.facts import Facts, Failure, Package, TensorFlowFacts
+from ssd_detect.doctor.facts import Facts
+from ssd_detect.doctor.tables import conda_packages, extra_of, is_within, known_range, row_for
 
-_MAX_LINE = 300
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
-
-class Explained(NamedTuple):
-    """What was found, as the rest of a sentence that begins with the name of the check; the next step."""
-
-    found: str
-    step: str
-
-
-def explain_import(package: Package, failure: Failure, facts: Facts) -> Explained:
-    """Why a package cannot be imported, and the line that repairs it."""
-    detail = failure.detail
-    reinstall = _reinstall(package, facts)
-    if package.module != "numpy" and failure == facts.packages["numpy"]:
-        return Explained("cannot be imported either", "repair NumPy first")
-    if failure.kind == "missing" and detail.split(".")[0] == package.module:
-        return Explained("is not installed", pip_line(facts, package.requirement))
-    if failure.kind == "missing":
-        return Explained(f"cannot be imported: it needs the module {detail}, which is missing", reinstall)
-    if failure.kind == "error":
-        return Explained(f"cannot be imported: {one_line(detail)}", reinstall)
-    if failure.kind == "killed" and detail == "SIGILL":
-        return _explain_illegal_instruction(package, facts)
-    return Explained(f"cannot be imported: {how_it_ended(failure)}", reinstall)
+_POWERSHELLS = ("powershell", "pwsh")
+SHOW_LOG = "ssd-detect doctor -v   shows what TensorFlow said"
+_STEPS = Path(__file__).with_name("steps.toml")
 
 
-def _explain_illegal_instruction(package: Package, facts: Facts) -> Explained:
-    ended = "cannot be imported: SIGILL (illegal instruction) ended the attempt"
-    if facts.system.has_avx:
-        return Explained(f"{ended}: this build is for a newer CPU than this one", _reinstall(package, facts))
-    lacks = "lacks AVX" if facts.system.has_avx is False else "seems to lack AVX"
-    return Explained(
-        f"{ended}: this CPU {lacks}, which {package.name} needs",
-        "use a CPU with AVX (made since about 2011); in a virtual machine, give it the host's CPU, such as -cpu host",
-    )
+@cache
+def steps() -> Mapping[str, Mapping[str, str]]:
+    """`steps.toml`: what -> which system -> the step."""
+    content: dict[str, dict[str, str]] = tomllib.loads(_STEPS.read_text(encoding="utf-8"))
+    return content
 
 
-def _reinstall(package: Package, facts: Facts) -> str:
-    return pip_line(facts, "--force-reinstall", package.requirement)
-
-
-def how_it_ended(failure: Failure) -> str:
-    """A `killed`, `exited` or `hung` process in words."""
-    if failure.kind == "hung":
-        return f"no answer within {failure.detail} seconds"
-    if failure.kind == "exited":
-        return f"it ended Python with status {failure.detail}"
-    if failure.kind == "killed":
-        reason = ", as happens when memory runs out" if failure.detail == "SIGKILL" else ""
-        return f"the process was ended by {failure.detail}{reason}"
-    return f"the module {failure.detail} is missing" if failure.kind == "missing" else one_line(failure.detail)
+# ---------------------------------------------------------------- Python packages
 
 
 def pip_line(facts: Facts, *arguments: str) -> str:
@@ -65,28 +38,130 @@ def pip_line(facts: Facts, *arguments: str) -> str:
     return _pip(facts, "install", *arguments)
 
 
-def _pip(facts: Facts, *arguments: str) -> str:
-    words = (facts.python.path, "-m", "pip", *arguments)
+def uninstall_line(facts: Facts, *names: str) -> str:
+    """The line that takes packages out of the very Python that runs this."""
+    return _pip(facts, "uninstall", *(() if _uses_uv(facts) else ("-y",)), *names)
+
+
+def replace_line(facts: Facts, names: tuple[str, ...], *arguments: str) -> str:
+    """Uninstall, then install; Windows' old PowerShell knows no `&&`."""
+    return f"{uninstall_line(facts, *names)}{_and(facts)}{pip_line(facts, *arguments)}"
+
+
+def _and(facts: Facts) -> str:
+    return "; " if facts.system.shell in _POWERSHELLS else " && "
+
+
+def _pip(facts: Facts, action: str, *arguments: str) -> str:
+    if _uses_uv(facts):
+        options = tuple("--reinstall" if word == "--force-reinstall" else word for word in arguments)
+        return _joined(facts, "uv", "pip", action, "--python", facts.python.path, *options)
+    return _joined(facts, facts.python.path or "python", "-m", "pip", action, *arguments)
+
+
+def _uses_uv(facts: Facts) -> bool:
+    return facts.python.by_uv and facts.python.pip_version is None
+
+
+def quoted(facts: Facts, word: str) -> str:
+    """A word as the user's shell takes it."""
     if facts.system.kind != "Windows":
-        return shlex.join(words)
-    return " ".join(word if re.fullmatch(r"[\w.:\\/=-]+", word) else f'"{word}"' for word in words)
+        return shlex.quote(word)
+    return word if re.fullmatch(r"[\w.:\\/=-]+", word) else f'"{word}"'
 
 
-def gpu_line(facts: Facts, tensorflow: TensorFlowFacts) -> str | None:
-    """How TensorFlow could get to see an NVIDIA GPU on this machine; None where it never will."""
+def _joined(facts: Facts, *words: str) -> str:
+    line = " ".join(quoted(facts, word) for word in words)
+    return f"& {line}" if line.startswith('"') and facts.system.shell in _POWERSHELLS else line
+
+
+def new_environment(facts: Facts, python: str) -> str:
+    """How to get ssd-detect into an environment with another Python, by the tool that made this one."""
+    if facts.python.by_uv:
+        return f"uv venv --python {python} ssd && uv pip install --python ssd ssd-detect"
+    if facts.python.environment == "conda":
+        return f"conda create -n ssd python={python} && conda run -n ssd pip install ssd-detect"
     if facts.system.kind == "Windows":
-        return "use WSL2: TensorFlow for Windows has had no GPU support since 2.11"
-    if facts.system.machine not in ("x86_64", "AMD64") or facts.system.kind == "Darwin":
-        return None
-    install = pip_line(facts, f"tensorflow[and-cuda]=={tensorflow.version}")
-    if tensorflow.is_cuda_build:
-        return install
-    return f"{_pip(facts, 'uninstall', '-y', 'tensorflow-cpu')} && {install}"
+        return rf"py -{python} -m venv ssd{_and(facts)}ssd\Scripts\python -m pip install ssd-detect"
+    return f"python{python} -m venv ssd && ssd/bin/python -m pip install ssd-detect"
 
 
-def one_line(text: str) -> str:
-    """The telling line of an exception's text, which may be a whole traceback."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines[1:] if re.match(r"(\w+\.)*\w*(Error|Exception): .", line)]
-    line = errors[-1] if errors else next(iter(lines), "no reason given")
-    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
+# ---------------------------------------------------------------- TensorFlow and its libraries
+
+
+def install_with_cuda(facts: Facts, version: str, *options: str) -> str:
+    """The line that brings this TensorFlow with its GPU libraries; the repaired release where this one is broken."""
+    match = row_for(version)
+    if match is not None and not match.row.and_cuda:
+        return _conda_libraries(version)
+    fixed = match.row.install if match and match.row.extra_broken else version
+    return pip_line(facts, *options, f"tensorflow[and-cuda]=={fixed}")
+
+
+def _conda_libraries(version: str) -> str:
+    """Before 2.14 no extra brings the libraries; conda has them."""
+    packages = conda_packages(version)
+    if packages is None:
+        return f"ssd-detect doctor --for tensorflow=={version}   tells what it needs"
+    cudnn = f" cudnn={packages.cudnn}" if packages.cudnn else ""
+    also = f" && python -m pip install {packages.pip}" if packages.pip else ""
+    return f"conda install -c conda-forge cudatoolkit={packages.cudatoolkit}{cudnn}{also}"
+
+
+def pin_of(wheel: str, version: str) -> str:
+    """The requirement on an nvidia wheel ("cudnn") that the extra of this TensorFlow has."""
+    extra = extra_of(version)
+    if extra is None:
+        return f"nvidia-{wheel}-cu12"
+    pin = extra.pins[wheel]
+    return f"nvidia-{wheel}-{extra.suffix}{pin if pin[0] in '<>=' else f'=={pin}'}"
+
+
+def fits_python(facts: Facts, version: str) -> bool:
+    """Whether this TensorFlow has wheels for the Python that runs this."""
+    match = row_for(version)
+    return match is not None and is_within(facts.python.version, *match.row.python)
+
+
+def newest_python() -> str:
+    """The newest Python that any TensorFlow we know has wheels for."""
+    match = row_for(known_range()[1])
+    assert match is not None  # the range is the table's own
+    return match.row.python[1]
+
+
+# ---------------------------------------------------------------- the system
+
+
+def install_driver(facts: Facts) -> str:
+    """How NVIDIA's driver comes onto this system."""
+    return _for_system(facts, steps()["driver"])
+
+
+def rebuild_module(facts: Facts) -> str:
+    """How the kernel module is built for the running kernel."""
+    return _for_system(facts, steps()["rebuild"]).format(kernel=facts.system.release)
+
+
+def _for_system(facts: Facts, table: Mapping[str, str]) -> str:
+    words = ("Windows",) if facts.system.kind == "Windows" else facts.system.distribution
+    return next((table[word] for word in words if word in table), table["other"])
+
+
+def unset(facts: Facts, name: str) -> str:
+    """How an environment variable is taken away in the user's shell."""
+    default = "cmd" if facts.system.kind == "Windows" else "other"
+    table = steps()["unset"]
+    return table.get(facts.system.shell or default, table[default]).format(name=name)
+
+
+def set_variable(facts: Facts, name: str, value: str) -> str:
+    """How an environment variable is set in the user's shell."""
+    if facts.system.shell in _POWERSHELLS:
+        return f'$Env:{name} = "{value}"'
+    return f"set {name}={value}" if facts.system.kind == "Windows" else f"export {name}={value}"
+
+
+def give_gpu_to_container(facts: Facts) -> str:
+    """How the container that this runs in is started with its GPU."""
+    return steps()["container"][facts.system.container or "other"]

@@ -1,62 +1,96 @@
-"""`judge`: facts in; checks, a yes or no, and one sentence out. Pure: no files, no processes, no clock."""
+"""`judge`: facts in; checks, a yes or no, and one sentence out. Pure: no look at the machine, no process, no clock."""
 
-from dataclasses import dataclass
-
-from ssd_detect.doctor.advice import gpu_line
-from ssd_detect.doctor.checks import Check, checks_of, is_as_expected
-from ssd_detect.doctor.facts import Facts, Failure, TensorFlowFacts, TrialFacts
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The checks, whether detection works, and the sentence that sums them up."""
-
-    checks: tuple[Check, ...]
-    works: bool
-    sentence: str
+from ssd_detect.doctor.check import Check, Verdict
+from ssd_detect.doctor.checks import checks_of
+from ssd_detect.doctor.expected import is_as_expected
+from ssd_detect.doctor.facts import Facts
+from ssd_detect.doctor.situation import expects_gpu, gpu_in_question, on_gpu, running
 
 
-def judge(facts: Facts) -> Verdict:
-    """What the facts mean."""
-    checks = tuple(checks_of(facts))
-    failures = [check for check in checks if check.mark == "fail"]
-    if _works(facts.trial):
-        return Verdict(checks, True, _praise(facts, failures))
-    return Verdict(checks, False, _complaint(facts, failures[0]))
+def judge(facts: Facts, *, require_gpu: bool = False) -> Verdict:
+    """What the facts mean.
+
+    Args:
+        facts: what is known about the machine.
+        require_gpu: whether detection has to work on a GPU, so that what keeps it from that is a failure.
+    """
+    checks = checks_of(facts, require_gpu=require_gpu)
+    works = _seems_to_work(checks) if facts.quick else is_as_expected(facts.trial)
+    works_on_gpu = works and (_gpu_seems_to_work(checks, facts) if facts.quick else on_gpu(facts.trial))
+    sentence = _praise(checks, facts, works_on_gpu) if works else _complaint(checks, facts)
+    return Verdict(checks, works, works_on_gpu, proved=not facts.quick, sentence=sentence)
 
 
-def _works(trial: TrialFacts | Failure | None) -> bool:
-    return isinstance(trial, TrialFacts) and is_as_expected(trial)
+def cause_of(verdict: Verdict) -> Check | None:
+    """The check that the sentence is about; None when there is no fault."""
+    faults = [check for check in verdict.checks if check.is_fault]
+    ranks = [_stopping(faults, "detection"), _stopping(faults, "gpu")]
+    ranks += [next((check for check in faults if check.mark == mark), None) for mark in ("fail", "warn")]
+    return next((check for check in ranks if check is not None), None)
 
 
-def _praise(facts: Facts, failures: list[Check]) -> str:
-    where, advice = _place(facts), _gpu_advice(facts)
-    if failures:
-        return f"Works on {where}, but {failures[0].as_clause()}."
-    return f"Works on {where}; {advice}" if advice else f"Works on {where}."
+def _stopping(faults: list[Check], what: str) -> Check | None:
+    return next((check for check in faults if check.stops == what), None)
 
 
-def _place(facts: Facts) -> str:
-    assert isinstance(facts.trial, TrialFacts)
-    assert isinstance(facts.tensorflow, TensorFlowFacts)
-    gpu = next((device for device in facts.tensorflow.gpus if device.name == facts.trial.device_name), None)
-    if gpu is None:
+def _seems_to_work(checks: tuple[Check, ...]) -> bool:
+    return not any(check.is_fault and check.stops == "detection" for check in checks)
+
+
+def _gpu_seems_to_work(checks: tuple[Check, ...], facts: Facts) -> bool:
+    return (
+        expects_gpu(facts) and facts.device_asked != "cpu" and not any(c.is_fault and c.stops == "gpu" for c in checks)
+    )
+
+
+# ---------------------------------------------------------------- the sentence
+
+
+def _praise(checks: tuple[Check, ...], facts: Facts, works_on_gpu: bool) -> str:
+    faults = [check for check in checks if check.is_fault]
+    gpu_fault = _stopping(faults, "gpu")
+    but = _but([fault for fault in faults if fault is not gpu_fault], fails_only=gpu_fault is not None)
+    start = f"{_verb(facts, bool(faults), works_on_gpu)} on {_place(facts, works_on_gpu)}{but}"
+    if gpu_fault is not None:
+        return f"{start}; for the GPU: {gpu_fault.step.splitlines()[0]}"
+    if facts.device_asked == "cpu" and not facts.quick:
+        return f"{start}; GPUs were left alone, as --device cpu asks."
+    proof = "; ssd-detect doctor without --quick proves it" if facts.quick and not faults else ""
+    return f"{start}{proof}."
+
+
+def _verb(facts: Facts, has_faults: bool, works_on_gpu: bool) -> str:
+    if facts.quick:
+        return "Should work"
+    return "Everything works" if works_on_gpu and not has_faults else "Works"
+
+
+def _but(faults: list[Check], fails_only: bool) -> str:
+    """The first failure besides the GPU's; a warning only where nothing is worse."""
+    told = [fault for fault in faults if fault.mark == "fail"]
+    told = told or ([] if fails_only else faults)
+    return f", but {told[0].as_clause()}" if told else ""
+
+
+def _place(facts: Facts, works_on_gpu: bool) -> str:
+    if not works_on_gpu:
         return "the CPU"
-    index = gpu.name.removeprefix("GPU:")
-    return f"GPU {index} ({gpu.model})" if gpu.model else f"GPU {index}"
+    index, name = _gpu(facts)
+    return f"GPU {index} ({name})" if name else f"GPU {index}"
 
 
-def _gpu_advice(facts: Facts) -> str:
-    """What a user who expected a GPU needs to hear; empty when one is used or none was wanted."""
-    if not isinstance(facts.tensorflow, TensorFlowFacts) or facts.tensorflow.gpus:
-        return ""
-    if facts.device_asked == "cpu":
-        return "GPUs were left alone, as --device cpu asks."
-    line = gpu_line(facts, facts.tensorflow)
-    return f"for an NVIDIA GPU, if this machine has one:\n  {line}" if line else ""
+def _gpu(facts: Facts) -> tuple[str, str | None]:
+    """Number and name, as TensorFlow has them; before it is asked, as the driver has them."""
+    tensorflow, trial = running(facts), facts.trial
+    for device in tensorflow.gpus if tensorflow else ():
+        if on_gpu(trial) and device.name == getattr(trial, "device_name", None):
+            return device.name.removeprefix("GPU:"), device.model
+    gpu = gpu_in_question(facts)
+    return (str(gpu.index), gpu.name) if gpu else ("0", None)
 
 
-def _complaint(facts: Facts, cause: Check) -> str:
-    if _works(facts.cpu_trial):
-        return f"Cannot detect on the GPU: {cause.as_clause()}; it works with --device cpu."
-    return f"Cannot detect: {cause.as_clause()}."
+def _complaint(checks: tuple[Check, ...], facts: Facts) -> str:
+    faults = [check for check in checks if check.is_fault]
+    cause = _stopping(faults, "detection") or _stopping(faults, "gpu") or faults[0]
+    cpu = "; it works with --device cpu" if is_as_expected(facts.cpu_trial) else ""
+    return f"Cannot detect: {cause.as_clause()}{cpu}."

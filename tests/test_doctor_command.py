@@ -1,0 +1,149 @@
+"""The command `ssd-detect doctor` itself: statuses, streams, colours, JSON, and a machine in pieces."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.doctor_stubs import NOISE, ROOT, broken, run_doctor, write_stub
+
+SCHEMA = json.loads((ROOT / "ssd_detect/doctor/schema/doctor.schema.json").read_text(encoding="utf-8"))
+HEAVY = {"tensorflow", "numpy", "cv2", "av", "PIL"}
+
+
+def cpu_seconds() -> float:
+    """Of the processes that have ended; the clock on the wall also counts what else this computer does."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+@pytest.mark.slow
+def test_the_real_command_on_the_cpu() -> None:
+    import tensorflow as tf
+
+    start = cpu_seconds()
+    done = run_doctor("--device", "cpu")
+    assert cpu_seconds() - start < 20
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"TensorFlow {tf.__version__}\n" in done.stdout
+    assert "person found with score 0.93 on CPU" in done.stdout
+    assert "operations run on CPU:0" in done.stdout
+    assert "fail" not in done.stdout
+    assert "\x1b" not in done.stdout
+    assert done.stdout.endswith("\nWorks on the CPU; GPUs were left alone, as --device cpu asks.\n")
+
+
+def test_a_gpu_that_is_required_and_not_there() -> None:
+    done = run_doctor("--quick", "--device", "cpu", "--require-gpu")
+    assert done.returncode == 1
+    assert "fail    there is no GPU to require, since --device cpu leaves all alone\n" in done.stdout
+    assert done.stdout.endswith("\nShould work on the CPU; for the GPU: leave out --device cpu\n")
+
+
+def test_a_quick_look_takes_less_than_two_seconds(tmp_path: Path) -> None:
+    write_stub(tmp_path, "raise SystemExit('a quick look imports no TensorFlow')")
+    start = cpu_seconds()
+    done = run_doctor("--quick", stubs=tmp_path)
+    assert cpu_seconds() - start < 2
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("Should work on ")
+
+
+def test_json_tells_nobody_who_and_where(tmp_path: Path) -> None:
+    home = tmp_path / "Jörg (lab+7)"
+    home.mkdir()
+    write_stub(home, f"raise ImportError({str(home / 'x')!r} + ' of jörg_m on ' + __import__('platform').node())")
+    environment = {"HOME": str(home), "USERPROFILE": str(home), "USER": "jörg_m", "XLA_FLAGS": f"--x={home}"}
+    done = run_doctor("--json", stubs=home, environment=environment)
+    assert (done.returncode, done.stderr) == (1, "")
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, SCHEMA)
+    text = json.dumps(document, ensure_ascii=False)
+    assert "~/x of <user> on <host>" in document["sentence"]
+    assert "~/x of <user> on <host>" in document["facts"]["log"]
+    for secret in (str(home), "jörg_m", platform.node()):
+        assert not re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", text)
+
+
+def test_for_prints_a_recipe_and_looks_at_nothing(tmp_path: Path) -> None:
+    done = run_doctor("--for", "tensorflow==1.15", stubs=broken(tmp_path, "tensorflow", "numpy"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CUDA 10.0" in done.stdout
+    assert "cudart64_100.dll" in done.stdout
+    wrong = run_doctor("--for", "torch==2")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("doctor", "--help"), ("--version",)])
+def test_help_and_version_with_everything_broken(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    broken(tmp_path, "tensorflow", "numpy", "cv2", "av", "safetensors", "PIL", "pynvml")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    command = [sys.executable, "-m", "ssd_detect", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("names", [("tensorflow",), ("tensorflow", "numpy", "cv2", "av", "safetensors")])
+def test_without_packages_the_command_still_speaks(names: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_doctor(stubs=broken(tmp_path, *names))
+    assert done.returncode == 1
+    assert done.stdout.count("is not installed\n") == len(names)
+    assert "-m pip install 'tensorflow>=2.16'" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Cannot detect: ")
+    assert done.stderr == ""
+
+
+def test_verbose_shows_what_the_import_said(tmp_path: Path) -> None:
+    write_stub(tmp_path, NOISE + "raise ImportError('broken')")
+    quiet, verbose = (run_doctor(*arguments, stubs=tmp_path) for arguments in ((), ("-v",)))
+    assert quiet.stderr == ""
+    assert "noise on the output 199" in verbose.stderr
+    assert "Traceback" in verbose.stderr
+    assert verbose.stdout.splitlines()[-1] == quiet.stdout.splitlines()[-1]
+    assert "fail    TensorFlow cannot be imported: ImportError: broken" in quiet.stdout
+
+
+def test_an_unknown_device_is_a_usage_error() -> None:
+    done = run_doctor("--device", "tpu")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected auto, cpu or gpu:N" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_hears_what_is_being_checked(tmp_path: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    done = run_doctor(stubs=broken(tmp_path, "tensorflow"), stderr=theirs)
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "Checking NumPy …" in said
+    assert "Checking TensorFlow …" in said
+    assert said.rsplit("\r", 2)[-2].strip() == ""  # wiped before the report begins
+    assert "Checking" not in done.stdout
+
+
+def test_the_own_process_imports_nothing_heavy(tmp_path: Path) -> None:
+    broken(tmp_path, "tensorflow")
+    program = (
+        "import sys; from ssd_detect.cli.doctor import doctor; doctor.main([], standalone_mode=False); "
+        f"sys.exit(', '.join({HEAVY} & set(sys.modules)) or 0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "TensorFlow is not installed" in done.stdout
+
+
+def test_the_picture_is_small_and_lies_in_the_package() -> None:
+    import ssd_detect.doctor
+
+    picture = Path(ssd_detect.doctor.__file__).with_name("astronaut.jpg")
+    assert 10_000 < picture.stat().st_size < 60_000
