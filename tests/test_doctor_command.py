@@ -42,7 +42,7 @@ def test_the_real_command_on_the_cpu() -> None:
 def test_a_gpu_that_is_required_and_not_there() -> None:
     done = run_doctor("--quick", "--device", "cpu", "--require-gpu")
     assert done.returncode == 1
-    assert "fail    there is no GPU to require, since --device cpu leaves all alone\n" in done.stdout
+    assert "fail    there is no GPU to use, since --device cpu leaves all alone\n" in done.stdout
     assert done.stdout.endswith("\nShould work on the CPU; for the GPU: leave out --device cpu\n")
 
 

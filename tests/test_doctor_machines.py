@@ -69,6 +69,7 @@ def test_the_json_of_every_machine(name: str) -> None:
     jsonschema.validate(json.loads(text), SCHEMA)
     assert "/home/ann" not in text
     assert "8932f937" not in text
+    assert not re.search(r"\bbob\b", text)  # who trains on the same GPU
 
 
 @pytest.mark.parametrize("name", NAMES)

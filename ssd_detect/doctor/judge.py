@@ -4,7 +4,7 @@ from ssd_detect.doctor.check import Check, Verdict
 from ssd_detect.doctor.checks import checks_of
 from ssd_detect.doctor.expected import is_as_expected
 from ssd_detect.doctor.facts import Facts
-from ssd_detect.doctor.situation import expects_gpu, gpu_in_question, on_gpu, running
+from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, gpu_in_question, on_gpu, running
 
 
 def judge(facts: Facts, *, require_gpu: bool = False) -> Verdict:
@@ -15,7 +15,7 @@ def judge(facts: Facts, *, require_gpu: bool = False) -> Verdict:
         require_gpu: whether detection has to work on a GPU, so that what keeps it from that is a failure.
     """
     checks = checks_of(facts, require_gpu=require_gpu)
-    works = _seems_to_work(checks) if facts.quick else is_as_expected(facts.trial)
+    works = _seems_to_work(checks, facts) if facts.quick else is_as_expected(facts.trial)
     works_on_gpu = works and (_gpu_seems_to_work(checks, facts) if facts.quick else on_gpu(facts.trial))
     sentence = _praise(checks, facts, works_on_gpu) if works else _complaint(checks, facts)
     return Verdict(checks, works, works_on_gpu, proved=not facts.quick, sentence=sentence)
@@ -33,8 +33,9 @@ def _stopping(faults: list[Check], what: str) -> Check | None:
     return next((check for check in faults if check.stops == what), None)
 
 
-def _seems_to_work(checks: tuple[Check, ...]) -> bool:
-    return not any(check.is_fault and check.stops == "detection" for check in checks)
+def _seems_to_work(checks: tuple[Check, ...], facts: Facts) -> bool:
+    needed = ("detection", "gpu") if asks_for_gpu(facts) else ("detection",)
+    return not any(check.is_fault and check.stops in needed for check in checks)
 
 
 def _gpu_seems_to_work(checks: tuple[Check, ...], facts: Facts) -> bool:

@@ -1,7 +1,7 @@
 """The report as JSON, to be attached to a bug report. `schema/doctor.schema.json` describes it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ssd_detect import __version__
@@ -19,8 +19,10 @@ def report(facts: Facts, verdict: Verdict, redactor: Redactor) -> str:
     Args:
         facts: what is known about the machine.
         verdict: what it comes to.
-        redactor: takes out who and where the user is.
+        redactor: takes out who and where the user is; who else uses the GPUs goes too.
     """
+    others = (process.user for gpu in facts.gpu_report.gpus for process in gpu.processes)
+    redactor = replace(redactor, users=(*redactor.users, *filter(None, others)))
     document = {
         "schema": SCHEMA,
         "tool": {"name": "ssd-detect", "version": __version__},

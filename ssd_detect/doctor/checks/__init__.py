@@ -18,7 +18,7 @@ from ssd_detect.doctor.checks.packages import build_check, package_checks
 from ssd_detect.doctor.checks.work import checkpoint_check, detection_check, folder_checks, video_checks
 from ssd_detect.doctor.expected import is_as_expected
 from ssd_detect.doctor.facts import Facts
-from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, on_gpu, sees_gpu
+from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, on_gpu, running, sees_gpu
 
 # In the order of causes; the report shows them by group.
 _GPU_CHAIN: tuple[tuple[Group, str, Callable[[Facts], Check | None]], ...] = (
@@ -50,10 +50,11 @@ def checks_of(facts: Facts, *, require_gpu: bool = False) -> tuple[Check, ...]:
     base = [_without_followers(check, fatal) for check in base]
     earlier = next((check for check in base if check.stops != "nothing"), None)
     chain = [*_gpu_checks(facts, earlier), *other_gpu_checks(facts)]
-    if require_gpu and not on_gpu(facts.trial) and (facts.device_asked == "cpu" or not expects_gpu(facts)):
-        chain.append(_nothing_to_require(facts))
-    needed = require_gpu or asks_for_gpu(facts) or (sees_gpu(facts) and not is_as_expected(facts.trial))
-    judged = [_lifted(check, (needed and not facts.quick) or require_gpu) for check in (*base, *chain)]
+    needed = require_gpu or asks_for_gpu(facts)
+    if needed and _has_none(facts):
+        chain.append(_nothing_to_use(facts))
+    needed = needed or (sees_gpu(facts) and not is_as_expected(facts.trial))
+    judged = [_lifted(check, needed) for check in (*base, *chain)]
     checkpoint = checkpoint_check(facts)
     cause = next((check for check in (*judged, checkpoint) if _explains(check, facts)), None)
     rest = [checkpoint, detection_check(facts, cause), *video_checks(facts), *folder_checks(facts)]
@@ -128,9 +129,17 @@ def _lifted(check: Check, needed: bool) -> Check:
     return replace(check, mark="fail") if needed and check.stops == "gpu" and check.mark == "warn" else check
 
 
-def _nothing_to_require(facts: Facts) -> Check:
-    """Where --require-gpu has nothing to judge: no GPU is there, or none may be touched."""
-    found, step = "there is no GPU to require", "leave out --require-gpu"
+def _has_none(facts: Facts) -> bool:
+    """Where a GPU is needed and no check above says why there is none."""
+    if on_gpu(facts.trial) or (asks_for_gpu(facts) and running(facts) is not None):
+        return False
+    return facts.device_asked == "cpu" or not expects_gpu(facts)
+
+
+def _nothing_to_use(facts: Facts) -> Check:
+    found, step = "there is no GPU to use", "leave out --require-gpu"
     if facts.device_asked == "cpu":
         found, step = f"{found}, since --device cpu leaves all alone", "leave out --device cpu"
+    elif asks_for_gpu(facts):
+        step = "ssd-detect doctor --device cpu"
     return Check("devices", "devices", "fail", found, "a GPU", step, stops="gpu")

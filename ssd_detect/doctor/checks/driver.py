@@ -8,7 +8,7 @@ from ssd_detect.doctor.check import Check
 from ssd_detect.doctor.facts import Facts
 from ssd_detect.doctor.situation import gpu_in_question, gpu_name, system_of, tensorflow_version
 from ssd_detect.doctor.table_file import tables
-from ssd_detect.doctor.tables import cuda_error, driver_for, is_older, release, row_for
+from ssd_detect.doctor.tables import cuda_error, driver_for, generation, is_older, release, row_for
 
 _WSL_LIBRARIES = "/usr/lib/wsl"
 _UVM = "/dev/nvidia-uvm"
@@ -202,7 +202,15 @@ def _too_old(check: Check, facts: Facts) -> Check | None:
     row = row_for(tensorflow or "")
     cuda = row.row.cuda if row else "unknown"
     found = f"{check.found}; TensorFlow {tensorflow}, built for CUDA {cuda}, needs {needed} or newer on this GPU"
-    return replace(check, found=found, wanted=f"{needed} or newer", step=install_driver(facts), id="F03")
+    step = f"{install_driver(facts)}{_last_branch(facts)}"
+    return replace(check, found=found, wanted=f"{needed} or newer", step=step, id="F03")
+
+
+def _last_branch(facts: Facts) -> str:
+    """A line that keeps old GPUs from a driver that has dropped them."""
+    gpu = gpu_in_question(facts)
+    row = generation(gpu.compute_capability) if gpu and gpu.compute_capability else None
+    return f"\nof branch {row.last_branch}, the last for {row.architecture} GPUs" if row and row.last_branch else ""
 
 
 def _needed_driver(facts: Facts, tensorflow: str) -> str:

@@ -46,7 +46,8 @@ def _missing(fault: Check, needed: list[Library], facts: Facts) -> Check | None:
     if not missing:
         return None
     places = tuple(f"looked in {p.path} ({p.found_by})" for p in facts.library_search.places)
-    fault = replace(fault, wanted=", ".join(library.name for library in missing), details=(*fault.details, *places))
+    wheels = tuple(f"installed: {d.name} {d.version}" for d in facts.distributions if d.name.startswith("nvidia-"))
+    fault = replace(fault, details=(*fault.details, *places, *wheels))
     unreached = [library for library in missing if library.candidates]
     if unreached:
         return _unreached(fault, unreached, facts)

@@ -20,11 +20,17 @@ def machine_checks(facts: Facts) -> Iterator[Check]:
 
 def _system(facts: Facts) -> Check:
     system = facts.system
-    check = Check("system", "system", "ok", _system_name(facts), details=(f"kernel {system.release}",))
+    check = Check("system", "system", "ok", _system_name(facts), details=_around(facts))
     if system.libc != "musl":
         return check
     step = "use a system with glibc: in a container, an image such as python:3.13-slim in place of Alpine"
     return _stops(check, facts, "uses musl, and TensorFlow needs glibc", "glibc", step)
+
+
+def _around(facts: Facts) -> tuple[str, ...]:
+    """What surrounds the program: the kernel, and the variables that CUDA, TensorFlow and the loader listen to."""
+    variables = (f"{name}={value}" for name, value in sorted(facts.environment.items()))
+    return (f"kernel {facts.system.release}", *variables)
 
 
 def _system_name(facts: Facts) -> str:

@@ -123,7 +123,15 @@ def _tensorflow(facts: Facts) -> Check:
         return Check("TensorFlow", "TensorFlow", "fail", found, wanted, step, identity, stops="detection")
     if version is None or (failure is None and not facts.quick):
         return Check("TensorFlow", "TensorFlow", "fail", NOT_TRIED.found, "", NOT_TRIED.step, stops="detection")
-    return _age(Check("TensorFlow", "TensorFlow", "ok", version), version, facts)
+    match = row_for(version)
+    known = "" if match is None or match.is_known else ", newer than all that this program knows"
+    return _age(Check("TensorFlow", "TensorFlow", "ok", f"{version}{known}", details=_origins(facts)), version, facts)
+
+
+def _origins(facts: Facts) -> tuple[str, ...]:
+    """Who installed what, where."""
+    wheels = (f"{d.name} {d.version} in {d.folder}, by {d.installer}" for d in facts.distributions if d.owns_tensorflow)
+    return (*wheels, *(f"conda: {p.name} {p.version} {p.build} of {p.channel}" for p in facts.conda_packages))
 
 
 def _age(check: Check, version: str, facts: Facts) -> Check:
