@@ -130,6 +130,19 @@ def test_a_terminal_hears_what_is_being_checked(tmp_path: Path) -> None:
     assert "Checking" not in done.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_colours_are_for_terminals() -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    run_doctor("--quick", "--device", "cpu", stdout=theirs)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "\x1b[32m" in shown
+    assert "\x1b" not in run_doctor("--quick", "--device", "cpu").stdout
+
+
 def test_the_own_process_imports_nothing_heavy(tmp_path: Path) -> None:
     broken(tmp_path, "tensorflow")
     program = (

@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import MISSING, asdict, fields, is_dataclass, replace
 from pathlib import Path
 
 import jsonschema
@@ -212,3 +213,28 @@ def plain(line: str) -> str:
 def test_each_file_of_a_machine_is_small() -> None:
     for path in FOLDER.glob("f*.toml"):
         assert len(path.read_text(encoding="utf-8").splitlines()) < 60, path
+
+
+# ---------------------------------------------------------------- what could not be found out
+
+
+@pytest.mark.parametrize(
+    "name", ["healthy-linux", "windows-2.10", "f07-old-cudnn", "wsl2", "f17-memory-taken", "macos"]
+)
+def test_whatever_is_unknown_the_doctor_has_a_verdict(name: str) -> None:
+    """Each part in turn, then each field of each part, as if its probe had failed."""
+    facts = machine(name).facts
+    for hole in _with_holes(facts):
+        verdict = judge(hole)
+        assert verdict.sentence
+        assert plain(list(report_lines(verdict, verbose=True))[-1]) == verdict.sentence
+
+
+def _with_holes(facts: Facts) -> Iterator[Facts]:
+    unknown = Facts()
+    for field in fields(Facts):
+        part = getattr(facts, field.name)
+        yield replace(facts, **{field.name: getattr(unknown, field.name)})
+        for inner in fields(part) if is_dataclass(part) else ():
+            if inner.default is not MISSING:
+                yield replace(facts, **{field.name: replace(part, **{inner.name: inner.default})})

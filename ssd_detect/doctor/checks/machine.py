@@ -28,9 +28,8 @@ def _system(facts: Facts) -> Check:
 
 
 def _around(facts: Facts) -> tuple[str, ...]:
-    """What surrounds the program: the kernel, and the variables that CUDA, TensorFlow and the loader listen to."""
-    variables = (f"{name}={value}" for name, value in sorted(facts.environment.items()))
-    return (f"kernel {facts.system.release}", *variables)
+    """The variables that CUDA, TensorFlow and the loader listen to."""
+    return tuple(f"{name}={value}" for name, value in sorted(facts.environment.items()))
 
 
 def _system_name(facts: Facts) -> str:
