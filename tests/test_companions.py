@@ -549,6 +549,14 @@ class TestFacts:
             kept = [bytes(packet) for cover in covers for packet in container.demux(cover) if packet.size]
         assert kept == ([picture.read_bytes()] if target in (".mp4", ".mkv") else [])
 
+    def test_covers_can_be_left_out(self, tmp_path: Path) -> None:
+        picture = ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1", tmp_path / "cover.png")
+        maps = "-map 0 -map 1 -c:v:0 mpeg4 -c:v:1 copy -disposition:v:1 attached_pic"
+        clip = ffmpeg(f"{pictures()} -i {picture} {maps}", tmp_path / "in.mp4")
+        copy(clip, tmp_path / "out.mp4", covers=False)
+        with av.open(str(tmp_path / "out.mp4"), "r") as container:
+            assert len(container.streams.video) == 1
+
     @pytest.mark.parametrize("target", [".mp4", ".mkv"])
     def test_other_pictures(self, target: str, tmp_path: Path) -> None:
         """A second film is left out with a word, and does not mix with a cover."""

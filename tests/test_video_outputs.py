@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
 import jsonschema
 import numpy as np
 import pytest
@@ -230,6 +231,17 @@ class TestPictures:
         crops = [Path("crops", name) for name in left("crops")]
         assert any("car" in crop.name for crop in crops)
         assert all(noise(read_picture(crop)[12:40, 12:40]) < 20 for crop in crops)
+
+    @pytest.mark.parametrize("options", [(), ("--blur", "person")])
+    def test_a_cover_does_not_show_what_is_blurred(
+        self, options: tuple[str, ...], looker: Looker, tmp_path: Path
+    ) -> None:
+        picture = ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1", tmp_path / "cover.png")
+        maps = "-map 0 -map 1 -c:v:0 mpeg4 -c:v:1 copy -disposition:v:1 attached_pic"
+        ffmpeg(f"{pictures(seconds=0.2)} -i {picture} {maps}", tmp_path / "in.mp4")
+        assert video("in.mp4", "out.mp4", *options).exit_code == 0
+        with av.open("out.mp4", "r") as container:
+            assert len(container.streams.video) == (1 if options else 2)
 
     def test_crops_and_snapshots(self, gray: Path, looker: Looker) -> None:
         moving_box(looker)

@@ -179,6 +179,7 @@ class _OneVideo:
             like=self._copied,
             encoding=settings.encoding,
             audio=settings.audio,
+            covers=not settings.blur,  # a cover would show what is hidden in the frames
             from_start=self._selection.start is not None,
             overwrite=settings.products.overwrite or (settings.resume and place.may_replace),
             store=place.store,

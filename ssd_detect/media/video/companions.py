@@ -39,11 +39,13 @@ class CompanionSettings:
 
     Args:
         audio: the sound too.
+        covers: the cover picture too, which may show what is hidden in the frames.
         start: seconds on the source's clock: what lies before is left out, and everything is moved by -start.
         end: seconds on the source's clock: what begins then or later is left out; chapters and subtitles are cut.
     """
 
     audio: bool = True
+    covers: bool = True
     start: Fraction | None = None
     end: Fraction | None = None
 
@@ -66,7 +68,7 @@ class Companions:
         self._damaged: Counter[str] = Counter()
         self._tracks: dict[int, Track] = {}
         self._streams: list[Stream] = []  # those of `_tracks`
-        self._covers = carry_covers(source, output)
+        self._covers = carry_covers(source, output) if settings.covers else []
         if output.format.name != "gif":
             carry_facts(source, output, self._span)
         for stream in source.streams:

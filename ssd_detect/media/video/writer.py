@@ -47,6 +47,7 @@ class VideoWriter:
         like: what the video is made from.
         encoding: codec and quality.
         audio: take over the sound of `like.companions`; subtitles, chapters and metadata are taken over anyway.
+        covers: take over cover pictures, which may show what was hidden in the frames.
         from_start: `like` is a part of its video: let the first frame begin at 0, and the sound with it.
         overwrite: replace an existing file.
         store: where frames wait; the caller decides when they go. None makes one that goes with the block.
@@ -66,6 +67,7 @@ class VideoWriter:
         like: VideoInfo,
         encoding: EncodingSettings | None = None,
         audio: bool = True,
+        covers: bool = True,
         from_start: bool = False,
         overwrite: bool = False,
         store: SegmentStore | None = None,
@@ -73,7 +75,7 @@ class VideoWriter:
     ) -> None:
         self._path, self._like = Path(path), like
         self._encoding = encoding or EncodingSettings()
-        self._audio, self._from_start, self._overwrite = audio, from_start, overwrite
+        self._audio, self._covers, self._from_start, self._overwrite = audio, covers, from_start, overwrite
         self._given_store, self._times = store, times or StageTimes()
         self._waiting: deque[StoredFrame] = deque()  # frames inside the encoder
         self.ends_with_pictures = False
@@ -97,7 +99,7 @@ class VideoWriter:
     def _check_companions(self) -> None:
         path = self._like.companions
         if path is not None and path.is_file() and not self._grows(path):
-            settings = CompanionSettings(self._audio)
+            settings = CompanionSettings(self._audio, self._covers)
             self.notes = check_companions(path, self._encoder.container.format, settings)
 
     def _grows(self, path: Path) -> bool:
@@ -156,7 +158,7 @@ class VideoWriter:
         give_name(temporary, self._path, overwrite=self._overwrite)
 
     def _put_together(self, temporary: Path) -> None:
-        companions = CompanionSettings(self._audio, self._moved_by(), self._end())
+        companions = CompanionSettings(self._audio, self._covers, self._moved_by(), self._end())
         with open_output(temporary, self._encoder) as container:
             stream = add_video(container, self._encoder, self._like)
             if self._like.companions is None:
