@@ -99,7 +99,7 @@ def test_the_copy_goes_when_its_video_is_done(tmp_path_factory: pytest.TempPathF
     result = video(source.read_bytes(), "-", "nothing.mp4", "-o", "out", "--jsonl", "frames.jsonl")
     assert result.exit_code == 3
     (store,) = (path for path in Path("out").iterdir() if path.is_dir())
-    assert sorted(path.name for path in store.iterdir()) == ["000000.jsonl", "end.json", "run.json"]
+    assert sorted(path.name for path in store.iterdir()) == ["000000.jsonl", "end.json", "partial.json", "run.json"]
 
 
 def test_where_pictures_went_is_said(tmp_path_factory: pytest.TempPathFactory) -> None:

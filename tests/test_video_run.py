@@ -243,7 +243,7 @@ class TestFullQueues:
             for number, frame in enumerate(frames_of(10**9)):
                 if number == 40 and stage == "read":
                     raise OSError("read broke")
-                if number > 8:
+                if number > 7:
                     read_enough.set()
                 yield frame
 

@@ -150,8 +150,8 @@ class TestResume:
         with pytest.raises(OutputError, match="had another input"):
             store(tmp_path / "work").resume()
 
-    def test_unseal_forgets_the_short_segment_only(self, tmp_path: Path) -> None:
-        for count, left in ((4, 4), (6, 4), (8, 8)):
+    def test_unseal_forgets_the_last_segment_only(self, tmp_path: Path) -> None:
+        for count, left in ((4, 0), (6, 4), (8, 4)):
             target = store(tmp_path / str(count))
             fill(target, 0, count)
             target.unseal()
