@@ -15,7 +15,7 @@ from av.stream import Stream
 from av.subtitles.stream import SubtitleStream
 
 from ssd_detect.errors import VideoError
-from ssd_detect.media.video.container import LOCAL_ONLY
+from ssd_detect.media.video.container import LOCAL_ONLY, READ_OPTIONS
 from ssd_detect.media.video.facts import carry_covers, carry_facts, is_film
 from ssd_detect.media.video.sound import sound_track
 from ssd_detect.media.video.subtitles import subtitle_track
@@ -225,7 +225,7 @@ def check_companions(path: Path, container_format: str, settings: CompanionSetti
 @contextmanager
 def _opened(path: Path) -> Iterator[InputContainer]:
     try:
-        source = av.open(str(path.absolute()), "r", options=dict(LOCAL_ONLY), metadata_errors="replace")
+        source = av.open(str(path.absolute()), "r", options=dict(LOCAL_ONLY), **READ_OPTIONS)
     except (av.FFmpegError, OSError) as error:
         raise VideoError(f"{path}: cannot be read ({error.strerror}), expected a video file") from error
     with source:

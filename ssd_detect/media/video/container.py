@@ -1,6 +1,7 @@
 """Opening video files with FFmpeg, and finding the track that is to be seen."""
 
 from pathlib import Path
+from typing import Any
 
 import av
 from av.container import InputContainer
@@ -11,6 +12,9 @@ from ssd_detect.errors import VideoError
 
 LOCAL_ONLY = {"protocol_whitelist": "file"}
 """For files: a playlist among them must not open connections, see FFmpeg's documentation of protocols."""
+
+READ_OPTIONS: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+"""For every reading `av.open`: metadata that is no UTF-8 must not end it; from 19 on PyAV sees to that itself."""
 
 _EXPECTED = "expected a video file such as .mp4, .mov or .mkv"
 _TEXT = "tty"  # FFmpeg films the words of any .txt
@@ -25,7 +29,7 @@ def open_file(path: Path) -> InputContainer:
     """
     _check_source(path)
     try:
-        container = av.open(str(path.absolute()), "r", options=dict(LOCAL_ONLY))
+        container: InputContainer = av.open(str(path.absolute()), "r", options=dict(LOCAL_ONLY), **READ_OPTIONS)
     except (av.FFmpegError, OSError) as error:
         raise VideoError(
             f"{path}: cannot be read ({error.strerror}), {_EXPECTED}; "

@@ -7,6 +7,7 @@ import av
 
 from ssd_detect.errors import PictureError, VideoError
 from ssd_detect.media.sources.urls import shown_url, split_url
+from ssd_detect.media.video.container import READ_OPTIONS
 from ssd_detect.media.video.sources.connection import FAILURES, Connection
 from ssd_detect.media.video.sources.inputs import STREAM_SCHEMES
 from ssd_detect.media.video.sources.protocols import network_options
@@ -43,7 +44,8 @@ class _Server:
         began = time.monotonic()
         try:
             socket.getaddrinfo(self._parts.hostname, self._parts.port)  # FFmpeg does not say that a host is unknown
-            container = av.open(self._url, "r", options=network_options(self._parts.scheme), timeout=(limit, limit))
+            options = network_options(self._parts.scheme)
+            container = av.open(self._url, "r", options=options, timeout=(limit, limit), **READ_OPTIONS)
         except FAILURES as error:
             # FFmpeg's RTSP calls an answer that did not come in time damaged.
             late = TimeoutError() if time.monotonic() - began >= limit else error

@@ -15,6 +15,7 @@ import av
 from ssd_detect.errors import VideoError
 from ssd_detect.media.decoding.kinds import HEAD_BYTES, kind_of
 from ssd_detect.media.sources.inputs import STDIN
+from ssd_detect.media.video.container import READ_OPTIONS
 from ssd_detect.media.video.frames import Frame, FrameSource
 from ssd_detect.media.video.sources.connection import FAILURES, Connection
 from ssd_detect.media.video.sources.protocols import PIPE_OPTIONS
@@ -91,7 +92,7 @@ def _needs_seeking(pipe: _Pipe) -> bool:
 
 def _connected(pipe: _Pipe) -> Connection:
     try:
-        return Connection(av.open(pipe, "r", options=dict(PIPE_OPTIONS)), _NAME)
+        return Connection(av.open(pipe, "r", options=dict(PIPE_OPTIONS), **READ_OPTIONS), _NAME)
     except FAILURES as error:
         raise VideoError(f"{_NAME}: {_explain(error)}, expected a video such as MP4, MPEG-TS or Matroska") from error
 
