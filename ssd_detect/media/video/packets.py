@@ -42,7 +42,7 @@ class DecodedFrames:
         self._decoder = alpha_decoder(stream) or stream.codec_context
         self._splitter = _splitter(stream, self._decoder.name)
         self.rate = _rate(container, stream)
-        self.time_base = stream.time_base or 1 / self.rate
+        self.time_base = Fraction(stream.time_base or 1 / self.rate)
         self._clock = FrameClock(self.rate, self.time_base, by_order=container.format.name == "avi")
         self._lost = LostFrames(stream.codec_context.codec.canonical_name)
         self._damaged_on_end = 0
@@ -122,8 +122,8 @@ def _rate(container: InputContainer, stream: VideoStream) -> Fraction:
     """Frames a second: the average where one can be known, else what the codec says."""
     average = stream.average_rate
     if container.duration is None or not average or average > _HIGHEST_RATE:
-        return stream.codec_context.framerate or stream.guessed_rate or average or USUAL_RATE
-    return average
+        return Fraction(stream.codec_context.framerate or stream.guessed_rate or average or USUAL_RATE)
+    return Fraction(average)
 
 
 def _splitter(stream: VideoStream, decoder: str) -> BitStreamFilterContext | None:

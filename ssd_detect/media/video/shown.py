@@ -1,5 +1,7 @@
 """From decoded frames to the pictures that a person sees."""
 
+from fractions import Fraction
+
 import av
 from av.video.stream import VideoStream
 
@@ -21,7 +23,7 @@ class ShownFrames:
         self._stored = first.width, first.height
         turned, aspect = self._orientation.swaps_sides, stream.sample_aspect_ratio or None
         self.width, self.height = reversed(self._stored) if turned else self._stored
-        self.pixel_aspect = 1 / aspect if aspect and turned else aspect
+        self.pixel_aspect = Fraction(1 / aspect if turned else aspect) if aspect else None
         """Width of a pixel over its height, as shown; None when not told."""
         self.colour = colour_of(first, stream.codec_context)
         self.notes = colour_notes(first, self.colour)

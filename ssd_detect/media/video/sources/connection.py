@@ -49,8 +49,8 @@ class Connection:
         except VideoError:
             container.close()
             raise
-        self.rate = self.video.average_rate or self.video.guessed_rate or USUAL_RATE
-        self.time_base = self.video.time_base or 1 / self.rate
+        self.rate = Fraction(self.video.average_rate or self.video.guessed_rate or USUAL_RATE)
+        self.time_base = Fraction(self.video.time_base or 1 / self.rate)
         self.num_damaged = 0
         self.end = Fraction(0)  # seconds, of any track, as read so far
         self._damaged_on_end = 0
