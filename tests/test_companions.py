@@ -549,6 +549,15 @@ class TestFacts:
             kept = [bytes(packet) for cover in covers for packet in container.demux(cover) if packet.size]
         assert kept == ([picture.read_bytes()] if target in (".mp4", ".mkv") else [])
 
+    @pytest.mark.parametrize(
+        ("suffix", "notes"), [(".mkv", ()), (".avi", ("chapters are left out: .avi does not take them",))]
+    )
+    def test_chapters_that_are_lost_are_told(self, suffix: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+        words = ";FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1\nSTART=0\nEND=1\ntitle=one\n"
+        (tmp_path / "words").write_text(words)
+        clip = ffmpeg(f"{pictures()} -i {tmp_path / 'words'} -map 0 -map_chapters 1 -c:v mpeg4", tmp_path / "in.mp4")
+        assert check_companions(clip, FORMATS[suffix], CompanionSettings()) == notes
+
     def test_covers_can_be_left_out(self, tmp_path: Path) -> None:
         picture = ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1", tmp_path / "cover.png")
         maps = "-map 0 -map 1 -c:v:0 mpeg4 -c:v:1 copy -disposition:v:1 attached_pic"

@@ -29,7 +29,10 @@ with warnings.catch_warnings():
     from ssd_detect.moviepy import DetectObjects
 
 # moviepy's own: its readers forget to close the pipes of the ffmpeg processes that they end.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning"),  # in its reader
+]
 
 FACE = (224, 120)  # x, y in astronaut.png
 RATE = 30

@@ -136,7 +136,7 @@ class TestChoosing:
             copy(clip, Path("out.mp4"), encoding=EncodingSettings(name))
         told = str(caught.value)
         unknown = f"--codec {name}: no such encoder in this build of FFmpeg"
-        assert told.startswith((f"out.mp4: the encoder {name} does not work here (", unknown))
+        assert told.startswith((f"out.mp4: the encoder {name} does not work here with ", unknown))
         assert "\n" not in told
         assert os.listdir() == []  # noqa: PTH208
         assert clip.read_bytes() == before

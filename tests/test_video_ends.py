@@ -167,6 +167,27 @@ class TestDiskFull:
 
 
 class TestReaderGone:
+    def test_nobody_takes_the_results(self, source: Path) -> None:
+        """The copy is whole, and nothing else is left."""
+        child = Child(source, "out.mp4", "--max-frames", 3, wait_at=2)
+        child.wait_until_it_waits()
+        assert child.process.stdout is not None
+        child.process.stdout.close()
+        child.go_on()
+        assert child.process.stderr is not None
+        with child.process.stderr as stderr:
+            err = stderr.read()
+        assert child.process.wait(60) == 1
+        assert err == "Error: standard output: cannot be written: Broken pipe\n"
+        assert left() == ["go", "out.mp4", "waiting"]
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device there")
+    def test_full_standard_output(self, source: Path) -> None:
+        with Path("/dev/full").open("w") as full:
+            status, _, err = Child(source, "out.mp4", "--max-frames", 3, stdout=full).end()
+        assert (status, err) == (1, "Error: standard output: cannot be written: No space left on device\n")
+        assert left() == ["out.mp4"]
+
     @pytest.mark.parametrize("options", [("out.mp4",), ("--no-video",)])
     def test_nobody_reads_the_lines(self, options: tuple[str, ...], source: Path) -> None:
         child = Child(source, *options, "--jsonl", "-", wait_at=20)
@@ -181,3 +202,20 @@ class TestReaderGone:
         assert child.process.wait(60) == 1
         assert err == "Error: standard output: cannot be written: Broken pipe\n"
         assert visible() == ["go", "waiting"]
+
+
+def test_two_runs_into_one_file(source: Path) -> None:
+    """The second one is refused at once, whatever it may replace; the first one goes on."""
+    first = Child(source, "out.mp4", wait_at=20)
+    first.wait_until_it_waits()
+    for options in ((), ("--resume",), ("--overwrite",)):
+        second = Child(source, "out.mp4", *options)
+        _, err = second.process.communicate(timeout=60)
+        assert (second.process.returncode, err) == (
+            1,
+            "Error: out.mp4: another run is writing it; wait for its end, or name another output\n",
+        )
+    first.go_on()
+    assert first.end()[0] == 0
+    assert len(facts(Path("out.mp4")).times) == 250
+    assert left() == ["out.mp4"]

@@ -14,7 +14,7 @@ import pytest
 import ssd_detect
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
-from ssd_detect.errors import SettingError, VideoError
+from ssd_detect.errors import PictureError, SettingError, VideoError
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.frames import Frame
 from tests.clips import H264, SOUND, facts, ffmpeg, pictures
@@ -114,6 +114,11 @@ class TestDetectFrames:
                 drawn = ssd_detect.draw_detections(found.frame.pixels, found.detections)
                 writer.append(drawn, found.frame.time)
         assert facts(tmp_path / "out.mp4").times == facts(clip).times
+
+
+def test_arrays_are_no_frames() -> None:
+    with pytest.raises(PictureError, match=r"expected frames, got ndarray; frames_at_rate\(pictures, 25\) makes them"):
+        next(ssd_detect.detect_frames(lambda batch: [], [np.zeros((4, 4, 3), np.uint8)]))  # type: ignore[list-item]
 
 
 @pytest.mark.slow

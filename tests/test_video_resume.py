@@ -243,6 +243,19 @@ def test_frames_that_stand_still_for_want_of_a_frame_behind_them_are_made_anew(t
     assert [frame.record["frame"] for frame in again.frames()] == list(range(6))
 
 
+def test_other_options_after_a_stop_before_the_first_segment_is_whole(long_clip: Path) -> None:
+    """Hours may have gone into a copy that another threshold would throw away."""
+    child = Child(long_clip, "out.mp4", wait_at=5)
+    child.wait_until_it_waits()
+    child.interrupt(signal.SIGINT)
+    assert child.end()[0] == 130
+    before = Path("out.mp4").read_bytes()
+    result = video(long_clip, "out.mp4", "--resume", "--score-threshold", 0.6)
+    assert result.exit_code == 1
+    assert "had another input, checkpoint or other options" in result.stderr
+    assert Path("out.mp4").read_bytes() == before
+
+
 def test_stopped_before_the_first_segment_is_whole(long_clip: Path) -> None:
     """There is a copy that holds a part, and nothing to go on with: the next run knows that it is its own."""
     child = Child(long_clip, "out.mp4", wait_at=5)

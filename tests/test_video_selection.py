@@ -40,6 +40,16 @@ def places(frames: Iterable[Frame]) -> list[int]:
 
 class TestLimits:
     @pytest.mark.parametrize(
+        ("selection", "last"), [({"end": Fraction(105, 100)}, 26), ({"max_seconds": Fraction(52, 100)}, 12)]
+    )
+    def test_no_tick_is_behind_the_end(self, selection: dict[str, Fraction], last: int) -> None:
+        """At a constant rate the last frame would be repeated for as long as it is shown."""
+        chosen = Chosen(ten_a_second(20), Selection(rate=Fraction(25), **selection))  # type: ignore[arg-type]
+        times = [found.frame.time.start for found in chosen]
+        assert times[-1] == Fraction(last, 25)
+        assert chosen.ended_early
+
+    @pytest.mark.parametrize(
         ("selection", "taken", "ended_early"),
         [
             ({}, range(20), False),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -115,6 +116,9 @@ class Child:
         out, err = self.process.communicate(timeout=_PATIENCE)
         for name in ("waiting", "go"):
             Path(name).unlink(missing_ok=True)
+        if self.process.returncode == -signal.SIGKILL:  # nobody was there to remove it; the next run would
+            for lock in Path().glob("ssd-detect-*.lock"):
+                lock.unlink()
         return self.process.returncode, out, err
 
     def _wait_for(self, come: Callable[[], bool]) -> None:

@@ -180,7 +180,7 @@ def _run(
 
 @contextmanager
 def _explained_stdout() -> Iterator[None]:
-    """Lines that nobody takes end the run, unlike an output of one video that cannot be written."""
+    """What nobody takes ends the run, unlike an output of one video that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -234,7 +234,8 @@ class _Telling:
         """What was found in a video, where it went, and what was missing."""
         name = click.format_filename(Path(outcome.head.file).name or outcome.head.file)
         summary = outcome.summary
-        self._tell(f"{name}: {summary.num_frames} frames, {summary.seconds:.1f} s, objects: {self._objects(outcome)}")
+        frames = "1 frame" if summary.num_frames == 1 else f"{summary.num_frames} frames"
+        self._tell(f"{name}: {frames}, {summary.seconds:.1f} s, objects: {self._objects(outcome)}")
         if outcome.place.target is not None:
             self._tell(f"saved {click.format_filename(outcome.place.target)}")
         if outcome.lost is not None:
@@ -252,7 +253,8 @@ class _Telling:
         return f"none above {limit:g} (best: {guess.class_name} {guess.score:.3f})"
 
     def _tell(self, line: str) -> None:
-        self._talk.result(line, err=self._json_on_stdout)
+        with _explained_stdout():
+            self._talk.result(line, err=self._json_on_stdout)
 
     def end(self, job: "VideoJob", status: ExitStatus) -> None:
         """Where the rest went, and how long it took."""

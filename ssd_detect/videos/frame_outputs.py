@@ -28,14 +28,14 @@ class FrameSink(Protocol):
         """Add a frame; raises OutputError."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class FrameOutputs:
     """Everything that happens to a frame of one video.
 
     Args:
         name: of the video, as results tell it.
         key: place of its results.
-        begin: second of the frames' clock from which a player counts.
+        begin: second of the frames' clock from which a player counts; None: the first frame's.
         settings: of the run.
         sink: takes the annotated frames and the records.
         summary: counts them.
@@ -46,7 +46,7 @@ class FrameOutputs:
 
     name: str
     key: PurePosixPath
-    begin: Fraction
+    begin: Fraction | None
     settings: VideoJobSettings
     sink: FrameSink
     summary: VideoSummary
@@ -62,6 +62,7 @@ class FrameOutputs:
         """
         shown = self._reported(found.detections)
         time = found.frame.time
+        self.begin = time.start if self.begin is None else self.begin
         seconds = float(time.start - self.begin)
         record = frame_to_dict(FrameRecord(self.name, found.number, seconds, shown, found.is_detected))
         with self.times.measure("draw"):

@@ -1,7 +1,7 @@
 """A run from its inputs to its summary, video by video."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,15 @@ class VideoJob:
         is_begun = self._settings.resume and any(place.is_begun for place in places)
         self._may_replace = self._settings.products.overwrite or is_begun  # what is there is of the run that goes on
         self._check_shared(places)
+        is_through = False
+        try:
+            self._do_all(places)
+            is_through = True
+        finally:
+            self._tidy(places, is_through)
+        return self._status()
+
+    def _do_all(self, places: list[Place]) -> None:
         with ExitStack() as stack:
             for place in places:
                 if self._hooks.should_stop():
@@ -113,8 +122,6 @@ class VideoJob:
                 self._do(place, stack)
             if self._outcomes and self._detector is not None:
                 self._write_shared(_provenance(self._detector, self._settings))
-        self._tidy(places)
-        return self._status()
 
     def _possible(self) -> list[Place]:
         """The videos that can be done, as far as that is known before any is opened."""
@@ -164,7 +171,8 @@ class VideoJob:
 
     def _do(self, place: Place, stack: ExitStack) -> None:
         try:
-            outcome = self._known(place, stack) if place.prepare(self._settings) else self._made(place, stack)
+            with place.held_alone():
+                outcome = self._known(place, stack) if place.prepare(self._settings) else self._made(place, stack)
         except _ENDS_THE_RUN:
             raise
         except SsdDetectError as error:
@@ -227,15 +235,16 @@ class VideoJob:
                 for frame in outcome.place.store.frames():
                     writer.append(frame.record)
 
-    def _tidy(self, places: list[Place]) -> None:
+    def _tidy(self, places: list[Place], is_through: bool) -> None:
         """Keep of the stores what another run needs to go on."""
         interrupted = {id(outcome.place) for outcome in self._outcomes if outcome.interrupted}
-        is_whole = not self._was_stopped and not self.summary.failures
+        is_whole = is_through and not self._was_stopped and not self.summary.failures
         for place in places:
-            if id(place) in interrupted:
-                place.keep_for_later()
-            elif is_whole or (place.store.ended is not None and not self._is_to_be_told_again(place)):
-                place.clear()
+            with suppress(OutputError), place.held_alone():  # another run may be at it by now
+                if id(place) in interrupted:
+                    place.keep_for_later()
+                elif is_whole or (place.store.ended is not None and not self._is_to_be_told_again(place)):
+                    place.clear()
 
     def _is_to_be_told_again(self, place: Place) -> bool:
         """Whether another run needs more of a finished video than that its copy is there."""

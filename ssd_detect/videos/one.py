@@ -180,7 +180,7 @@ class _OneVideo:
             encoding=settings.encoding,
             audio=settings.audio,
             covers=not settings.blur,  # a cover would show what is hidden in the frames
-            from_start=self._selection.start is not None,
+            from_start=self._selection.start is not None or self._info.is_live,
             overwrite=settings.products.overwrite or (settings.resume and place.may_replace),
             store=place.store,
             times=self._times,
@@ -188,12 +188,11 @@ class _OneVideo:
 
     def _through(self, writer: VideoWriter | RecordWriter) -> None:
         """All frames through detector and writer."""
-        run = self._run(self._hooks.load())
-        self._hooks.on_head(self._outcome.head)
-        self._pass_done()
+        if not self._info.is_live:
+            self._start()
         self._first_index = self._skip_to_begin()  # before the run, whose reading thread begins at once
         with self._hooks.progress(self._info.name, self._expected()) as advance:
-            run.do(self._source, self._outputs(writer, advance).write)
+            self._run().do(self._source, self._outputs(writer, advance).write)
         self._check_frames()
         self._outcome.interrupted = self._chosen.ended_early and self._hooks.should_stop()
         writer.ends_with_pictures = self._chosen.ended_early
@@ -203,10 +202,15 @@ class _OneVideo:
         expected = expected_frames(self._info, self._selection)
         return None if expected is None else max(0, expected - self._place.store.num_frames)
 
-    def _run(self, detect: Detect) -> VideoRun:
+    def _start(self) -> None:
+        self._detect = self._hooks.load()
+        self._hooks.on_head(self._outcome.head)
+        self._pass_done()
+
+    def _run(self) -> VideoRun:
         settings, is_live = self._settings, self._info.is_live
         return VideoRun(
-            detect,
+            lambda pictures: self._detect(pictures),
             self._choose,
             settings.group_size,
             interpolates=settings.interpolates and self._selection.stride > 1 and not is_live,
@@ -219,7 +223,7 @@ class _OneVideo:
         return FrameOutputs(
             name=self._info.name,
             key=self._place.video.key,
-            begin=self._info.begin,
+            begin=None if self._info.is_live else self._info.begin,
             settings=self._settings,
             sink=writer,
             summary=self._outcome.summary,
@@ -235,6 +239,8 @@ class _OneVideo:
             self._hooks.on_record(frame.record)
 
     def _choose(self, frames: Iterable[Frame]) -> Chosen:
+        if self._info.is_live:  # what comes while the network is loaded is read and thrown away
+            self._start()
         self._chosen = Chosen(
             frames,
             self._selection,

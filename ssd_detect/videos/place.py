@@ -3,7 +3,7 @@
 import secrets
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ import av
 from ssd_detect.batch.journal import fingerprint
 from ssd_detect.errors import OutputError, SettingError, VideoError
 from ssd_detect.files import check_target, file_stamp
+from ssd_detect.locks import held_alone
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.encoding import CONTAINERS
 from ssd_detect.media.video.sources.inputs import VideoInput
@@ -40,6 +41,10 @@ class Place:
     store: SegmentStore
     can_resume: bool
 
+    def held_alone(self) -> AbstractContextManager[None]:
+        """Within the block no other run is at it; raises OutputError if one is."""
+        return held_alone(self.target or self.store.folder)
+
     def prepare(self, settings: VideoJobSettings) -> bool:
         """Get ready: go on with what is there, or clear it away; True when there is nothing left to do.
 
@@ -64,7 +69,7 @@ class Place:
             )
         if self.store.ended is not None and not self._has_target:  # somebody took the copy away
             self.store.clear()
-        if self.store.has_segments:
+        if self.is_begun:
             self.store.resume()
             self._check_foreign(overwrite)
         return self.is_done(overwrite)

@@ -71,6 +71,8 @@ class Companions:
         self._covers = carry_covers(source, output) if settings.covers else []
         if output.format.name != "gif":
             carry_facts(source, output, self._span)
+        if output.format.name in ("avi", "gif") and source.chapters():
+            self._notes.append(f"chapters are left out: {SUFFIXES[output.format.name]} does not take them")
         for stream in source.streams:
             self._add(stream, settings)
         _skip_to(source, self._span.start)

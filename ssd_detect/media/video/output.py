@@ -57,7 +57,9 @@ def check_encoder(path: Path, encoder: Encoder, like: VideoInfo) -> None:
         frames = FrameEncoder(encoder, like, 1)
         packets = [*frames.encode(pixels, 0, key=True), *frames.flush()]
     except _FAILURES as error:
-        raise OutputError(f"{path}: the encoder {encoder.name} does not work here ({error_text(error)})") from error
+        size = f"{like.width}x{like.height} pixels"
+        message = f"{path}: the encoder {encoder.name} does not work here with {size} ({error_text(error)})"
+        raise OutputError(message) from error
     if len(packets) != 1:
         size = f"{like.width}x{like.height}"
         raise OutputError(f"{path}: the encoder {encoder.name} gives {len(packets)} packets for a frame of {size}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
-from ssd_detect.errors import SettingError
+from ssd_detect.errors import PictureError, SettingError
 from ssd_detect.media.pipeline import read_ahead, write_behind
 from ssd_detect.media.video.between import interpolate
 from ssd_detect.media.video.frames import Frame
@@ -155,7 +155,10 @@ def detect_frames(
 
 
 def _all(frames: Iterable[Frame]) -> Iterator[ChosenFrame]:
-    return (ChosenFrame(number, frame, True) for number, frame in enumerate(frames))
+    for number, frame in enumerate(frames):
+        if not isinstance(frame, Frame):
+            raise PictureError(f"expected frames, got {type(frame).__name__}; frames_at_rate(pictures, 25) makes them")
+        yield ChosenFrame(number, frame, True)
 
 
 def _groups(chosen: Iterator[ChosenFrame], size: int) -> Iterator[list[ChosenFrame]]:

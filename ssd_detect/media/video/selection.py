@@ -52,16 +52,21 @@ class Chosen:
     ) -> None:
         self._frames, self._selection, self._begin, self._stop = frames, selection, begin, stop
         self._first_index, self._num_done = first_index, num_done
+        self._end = selection.end
         self.ended_early = False
         """Whether frames of the source are left."""
 
     def __iter__(self) -> Iterator[ChosenFrame]:
         for index, (repeats, frame) in enumerate(self._timed(), self._first_index):
-            if index == self._selection.max_frames or self._stop():
+            if index == self._selection.max_frames or self._is_over(frame) or self._stop():
                 self.ended_early = True
                 return
             if index >= self._num_done:
                 yield self._chosen(index, frame, repeats)
+
+    def _is_over(self, frame: Frame) -> bool:
+        """Whether it is shown at the end or later; at a constant rate one may be, though its frame came before."""
+        return self._end is not None and frame.time.start - self._begin >= self._end
 
     def _chosen(self, index: int, frame: Frame, repeats: bool) -> ChosenFrame:
         if self._selection.stride > 1:
@@ -74,16 +79,16 @@ class Chosen:
         return at_rate(frames, rate) if rate else ((False, frame) for frame in frames)
 
     def _within(self, frames: Iterable[Frame]) -> Iterator[Frame]:
-        selection, end, is_first = self._selection, self._selection.end, True
+        selection, is_first = self._selection, True
         for frame in frames:
             seconds = frame.time.start - self._begin
             if selection.start is not None and seconds < selection.start:
                 continue
             if is_first and selection.max_seconds is not None:
                 last = seconds + selection.max_seconds
-                end = last if end is None else min(end, last)
+                self._end = last if self._end is None else min(self._end, last)
             is_first = False
-            if end is not None and seconds >= end:
+            if self._is_over(frame):
                 self.ended_early = True
                 return
             yield frame

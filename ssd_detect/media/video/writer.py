@@ -99,7 +99,8 @@ class VideoWriter:
     def _check_companions(self) -> None:
         path = self._like.companions
         if path is not None and path.is_file() and not self._grows(path):
-            settings = CompanionSettings(self._audio, self._covers)
+            start = Fraction(0) if self._encoder.container.fixed_rate else None  # as it will be moved, or nearly
+            settings = CompanionSettings(self._audio, self._covers, start)
             self.notes = check_companions(path, self._encoder.container.format, settings)
 
     def _grows(self, path: Path) -> bool:

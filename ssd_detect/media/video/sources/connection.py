@@ -81,7 +81,7 @@ class Connection:
     def is_endless(self) -> bool:
         """Whether neither length nor size is told: what a live stream looks like."""
         is_playlist = self._container.format.name == "hls"  # its size is told, and means nothing
-        return self.seconds is None and (is_playlist or self._container.size <= 0)
+        return self.seconds is None and (is_playlist or (self._container.size or 0) <= 0)
 
     def frames(self, on_sound: "Callable[[Packet[Any]], None] | None") -> Iterator[TimedFrame]:
         """All frames; each packet of sound goes to `on_sound` meanwhile.

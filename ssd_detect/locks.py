@@ -1,0 +1,64 @@
+"""Keeping two runs from writing into one place."""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ssd_detect.errors import OutputError
+
+
+@contextmanager
+def held_alone(place: Path) -> Iterator[None]:
+    """Within the block, nobody else of this user on this computer is in such a block for the same place.
+
+    The lock is a file among the system's temporary ones. The system lets go of it when the process ends, however that
+    comes about.
+
+    Args:
+        place: need not exist.
+
+    Raises:
+        OutputError: another one is, or there is no place for temporary files.
+    """
+    name = hashlib.sha256(os.fsencode(place.resolve())).hexdigest()[:24]
+    path = Path(tempfile.gettempdir()) / f"ssd-detect-{name}.lock"
+    file = _locked(path)
+    if file is None:
+        raise OutputError(f"{place}: another run is writing it; wait for its end, or name another output")
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows lets nobody remove what is open
+            path.unlink()
+        os.close(file)
+
+
+def _locked(path: Path) -> int | None:
+    """The file, open and locked; None if somebody else holds it."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        _lock(file)
+        if os.path.samestat(os.fstat(file), path.stat()):  # else its holder has just removed it
+            return file
+    except OSError:
+        pass
+    os.close(file)
+    return None
+
+
+def _lock(file: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,60 @@
+"""The lock that keeps two runs apart."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssd_detect.errors import OutputError
+from ssd_detect.locks import held_alone
+
+HOLD = """
+import sys
+from pathlib import Path
+from ssd_detect.locks import held_alone
+with held_alone(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+
+
+def test_one_place_at_a_time(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "out.mp4"
+    with held_alone(place), held_alone(tmp_path / "other.mp4"):
+        for same in (place, tmp_path / "new" / ".." / "new" / "out.mp4"):
+            with pytest.raises(OutputError, match=r"out.mp4: another run is writing it"), held_alone(same):
+                pass
+    with held_alone(place):
+        pass
+    assert [*(tmp_path / "temporary").iterdir()] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it cannot be removed there while it is open")
+@pytest.mark.parametrize("end", ["killed", "ended"])
+def test_a_process_that_is_gone_holds_nothing(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    place = tmp_path / "out.mp4"
+    command = [sys.executable, "-c", HOLD, str(place)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(OutputError, match="another run"), held_alone(place):
+            pass
+        if end == "killed":
+            child.kill()
+        child.communicate(timeout=60)
+    with held_alone(place):
+        pass
+
+
+def test_no_place_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(OutputError, match="cannot be written: No such file or directory"), held_alone(tmp_path):
+        pass
