@@ -2,7 +2,7 @@
 
 import re
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,13 @@ _RATE = re.compile(r"\d{1,9}(?:\.\d{1,99}|/\d{1,9})?|\.\d{1,99}", re.ASCII)
 _AUTO = "auto"
 
 
-class Seconds(click.ParamType[Fraction]):
+if TYPE_CHECKING:
+    _FractionType = click.ParamType[Fraction]
+else:  # before click 8.3 it takes no parameter
+    _FractionType = click.ParamType
+
+
+class Seconds(_FractionType):
     """Seconds, m:ss or h:mm:ss, with a fraction of a second if need be."""
 
     name = "time"
