@@ -23,7 +23,7 @@ DETECTION_PACKAGES = (
     Package("OpenCV", "cv2", "opencv-python-headless>=4.9"),
     Package("safetensors", "safetensors", "safetensors>=0.4.3"),
 )
-VIDEO_PACKAGES = (Package("PyAV", "av", "av>=16.1"),)
+VIDEO_PACKAGES = (Package("PyAV", "av", "av>=17.1"),)
 PACKAGES = (*DETECTION_PACKAGES, *VIDEO_PACKAGES)
 """Those whose import is tried besides TensorFlow's. The requirements are pyproject.toml's, again; a test compares."""
 
