@@ -19,7 +19,7 @@ import av
 import imageio.v3
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, features
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.errors import PictureError, SettingError, VideoError
@@ -52,6 +52,8 @@ from tests.live_servers import (
 )
 
 FILE, URL, STDIN, CAMERA, SEQUENCE = SourceKind
+
+needs_avif = pytest.mark.skipif("avif" not in features.modules, reason="this Pillow has no AVIF")
 
 
 @pytest.fixture(autouse=True)
@@ -301,7 +303,7 @@ RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
 class TestAnimations:
-    @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "AVIF"])
+    @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", pytest.param("AVIF", marks=needs_avif)])
     def test_frames_durations_and_rate(self, kind: str) -> None:
         images = [plain((16, 12), *colour) for colour in (RED, GREEN, BLUE)]
         exact: dict[str, dict[str, Any]] = {"WEBP": {"lossless": True}, "AVIF": {"quality": 100}}

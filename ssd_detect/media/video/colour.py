@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import av
 import numpy as np
-from av.video.reformatter import VideoReformatter
+from av.video.reformatter import Colorspace, VideoReformatter
 from numpy.typing import NDArray
 
 from ssd_detect.arrays import Pixels
@@ -21,6 +21,9 @@ _LIMITED, _FULL = 1, 2
 # HDR, which came with BT.2020, as that.
 _SWSCALE = {_BT709: 1, 4: 4, 5: 5, 6: 5, 7: 7, _BT2020: 9, 10: 9}
 _SWSCALE_BT601 = 5
+
+WRITES_BT2020 = hasattr(Colorspace, "BT2020")
+"""Whether RGB can become YUV by the matrix of BT.2020; PyAV 17, the last one for Python 3.10, cannot."""
 
 # Flags of libswscale/swscale.h: bilinear, chroma of full width, exact rounding. Without them deep YUV comes out up to
 # 2.6 of 255 too dark; they cost 3 ms for a frame of 1920x1080. With 8 bits they would cost 9 ms and win one
@@ -56,10 +59,13 @@ class VideoColour:
         return self.transfer in _HDR_NAMES
 
     def as_yuv(self) -> "VideoColour":
-        """The same for a YUV copy: HDR and RGB become BT.709, 16-235; any other stays what it is."""
+        """The same for a YUV copy: HDR and RGB become BT.709, 16-235; any other stays what it is if that can be."""
         if self.is_hdr:
             return VideoColour(_BT709, _LIMITED, _BT709, _BT709)
-        return replace(self, matrix=_BT709, range=_LIMITED) if self.matrix == _RGB else self
+        if self.matrix == _RGB:
+            return replace(self, matrix=_BT709, range=_LIMITED)
+        is_lost = _SWSCALE.get(self.matrix) == _SWSCALE[_BT2020] and not WRITES_BT2020
+        return replace(self, matrix=_BT709) if is_lost else self
 
 
 class ColourConverter:
@@ -72,7 +78,7 @@ class ColourConverter:
     def __init__(self, colour: VideoColour) -> None:
         usual = _SWSCALE[_BT2020] if colour.is_hdr else _SWSCALE_BT601
         self._matrix = _SWSCALE.get(colour.matrix, usual)
-        # Range of the YUV side, and a word for the RGB side: swscale ignores it, PyAV 16 wants two that differ.
+        # Range of the YUV side, and a word for the RGB side: swscale ignores it, PyAV wants two that differ.
         self._ranges = (_FULL, _LIMITED) if colour.range == _FULL else (_LIMITED, _FULL)
         self._mapper = _tone_mapper(colour) if colour.is_hdr else None
         self._reformatters: dict[str, VideoReformatter] = {}
@@ -94,6 +100,8 @@ class ColourConverter:
         return np.asarray(self._from_stored(frame, width, height, form).to_ndarray(), np.uint8)
 
     def _from_stored(self, frame: av.VideoFrame, width: int, height: int, form: str) -> av.VideoFrame:
+        if self._matrix == _SWSCALE[_BT2020]:
+            frame.colorspace = _BT2020  # PyAV 17 reads that matrix from the frame alone
         return self._reformatter(form).reformat(
             frame,
             width,

@@ -17,6 +17,7 @@ from ssd_detect.media.video.sources.settings import SourceSettings
 from ssd_detect.media.video.sources.source import ClosedAtEnd, fitted, joined
 from ssd_detect.media.video.sources.timed import T, TimedWorker
 
+_SILENT = 0  # OpenCV's LOG_LEVEL_SILENT
 _MICROSECOND = Fraction(1, 1_000_000)
 _USUAL_RATE, _HIGHEST_RATE = 30.0, 1000.0  # the first is for cameras that do not tell theirs, or tell nonsense
 _PROBED, _PROBE_SECONDS = 4, 2.0  # camera numbers that are tried when the one asked for is not there, and for how long
@@ -149,12 +150,13 @@ class _Camera:
 
 def _quietly(function: Callable[[], T]) -> T:
     """The function's result, with OpenCV's log off meanwhile: that a camera is missing is ours to say."""
-    level = cv2.utils.logging.getLogLevel()
-    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    log = getattr(cv2.utils, "logging", cv2)  # before OpenCV 5 the functions stood beside all others
+    level = log.getLogLevel()
+    log.setLogLevel(_SILENT)
     try:
         return function()
     finally:
-        cv2.utils.logging.setLogLevel(level)
+        log.setLogLevel(level)
 
 
 def _about_missing(camera: _Camera, seconds: float) -> str:
