@@ -160,3 +160,11 @@ def test_the_picture_is_small_and_lies_in_the_package() -> None:
 
     picture = Path(ssd_detect.doctor.__file__).with_name("astronaut.jpg")
     assert 10_000 < picture.stat().st_size < 60_000
+
+
+def test_secrets_of_other_programs_are_in_no_report() -> None:
+    secrets = {"TF_TOKEN_app_terraform_io": "s3cr3t", "TF_VAR_password": "s3cr3t", "TF_HTTP_PASSWORD": "s3cr3t"}
+    for arguments in (("--json",), ("-v",)):
+        done = run_doctor("--quick", *arguments, environment=secrets)
+        assert "s3cr3t" not in done.stdout + done.stderr
+        assert "TF_VAR" not in done.stdout

@@ -268,6 +268,21 @@ def test_variables() -> None:
     assert relevant_variables({**others, **wanted}) == wanted
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["TF_TOKEN_app_terraform_io", "TF_VAR_password", "TF_HTTP_PASSWORD", "TF_CLI_ARGS", "TF_CLI_CONFIG_FILE",
+     "CUDA_CACHE_TOKEN", "CUDA_PATH_VAULT", "CUDA_PATH_V1_TOKEN", "NVIDIA_API_KEY", "PIP_INDEX_URL", "PYTHONPATHS",
+     "tf_var_a", "TF_CPP_MIN_LOG_LEVEL\nTF_VAR_a", "DISPLAY"],
+)  # fmt: skip
+def test_what_other_variables_hold_is_never_told(name: str) -> None:
+    """Terraform's begin with TF_ too."""
+    assert relevant_variables({name: "secret"}) == {}
+
+
+def test_of_a_job_only_is_told_that_there_is_one() -> None:
+    assert relevant_variables({"SLURM_JOB_ID": "4711"}) == {"SLURM_JOB_ID": "set"}
+
+
 # ---------------------------------------------------------------- folders and the checkpoint
 
 

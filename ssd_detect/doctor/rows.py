@@ -280,3 +280,11 @@ class MacWheels(Ranged):
 
     machine: str
     macos: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable(Row):
+    """A variable of the environment that is told, by a regular expression; `only_set`: without its value."""
+
+    name: str
+    only_set: bool = False

@@ -29,6 +29,7 @@ from ssd_detect.doctor.rows import (
     Suits,
     TensorFlowDriver,
     TensorFlowRow,
+    Variable,
     Wheel,
 )
 
@@ -46,6 +47,7 @@ class Tables:
 
     looked_at: str
     sources: Mapping[str, str]
+    variable: tuple[Variable, ...]
     tensorflow: tuple[TensorFlowRow, ...]
     distribution: tuple[Distribution, ...]
     broken_recipe: tuple[BrokenRecipe, ...]
