@@ -3,9 +3,11 @@
 Only the command line uses it. The library leaves the process of its caller alone.
 """
 
+import faulthandler
 import getpass
 import os
 import platform
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +24,13 @@ def silence_tensorflow() -> None:
 def silence_encoders() -> None:
     """Let SVT-AV1 report errors only, unless the user has set a level; works only before its first use."""
     os.environ.setdefault("SVT_LOG", "1")
+
+
+def tell_where_on_signal() -> None:
+    """Write where each thread is to the error stream on SIGUSR1, which Windows lacks."""
+    number = getattr(signal, "SIGUSR1", None)
+    if number is not None:
+        faulthandler.register(number)
 
 
 def hide_gpus() -> None:

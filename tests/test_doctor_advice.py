@@ -104,6 +104,7 @@ def test_tensorflow_is_not_asked_newer_than_glibc_allows(glibc: str | None, expe
     assert requirement(TENSORFLOW, facts) == f"tensorflow{expected}"
 
 
+HERE = "   (in the folder of ssd-detect)"
 INSTALL = "-m pip install 'a>=1'"
 LINES = [
     (pip_line(UNKNOWN, "a>=1"), f"python {INSTALL}"),
@@ -120,11 +121,26 @@ LINES = [
         replace_line(UV, ("a",), "b"),
         "uv pip uninstall --python /env/bin/python a && uv pip install --python /env/bin/python b",
     ),
-    (new_environment(LINUX, "3.13"), "python3.13 -m venv ssd && ssd/bin/python -m pip install ssd-detect"),
-    (new_environment(WINDOWS, "3.13"), r"py -3.13 -m venv ssd; ssd\Scripts\python -m pip install ssd-detect"),
-    (new_environment(CMD, "3.13"), r"py -3.13 -m venv ssd && ssd\Scripts\python -m pip install ssd-detect"),
-    (new_environment(CONDA, "3.13"), "conda create -n ssd python=3.13 && conda run -n ssd pip install ssd-detect"),
-    (new_environment(UV, "3.13"), "uv venv --python 3.13 ssd && uv pip install --python ssd ssd-detect"),
+    (
+        new_environment(LINUX, "3.13"),
+        "python3.13 -m venv ssd && ssd/bin/python -m pip install .   (in the folder of ssd-detect)",
+    ),
+    (
+        new_environment(WINDOWS, "3.13"),
+        r"py -3.13 -m venv ssd; ssd\Scripts\python -m pip install .   (in the folder of ssd-detect)",
+    ),
+    (
+        new_environment(CMD, "3.13"),
+        r"py -3.13 -m venv ssd && ssd\Scripts\python -m pip install .   (in the folder of ssd-detect)",
+    ),
+    (
+        new_environment(CONDA, "3.13"),
+        "conda create -n ssd python=3.13 && conda run -n ssd pip install .   (in the folder of ssd-detect)",
+    ),
+    (
+        new_environment(UV, "3.13"),
+        "uv venv --python 3.13 ssd && uv pip install --python ssd .   (in the folder of ssd-detect)",
+    ),
     (unset(UNKNOWN, "A"), "unset A"),
     (unset(WINDOWS, "A"), "Remove-Item Env:A"),
     (unset(CMD, "A"), "set A="),

@@ -38,6 +38,8 @@ BAD_IMPORTS = {
     "real-time signal": ("import os; os.kill(os.getpid(), 40)", Failure("killed", "signal 40")),
     "leaves": ("import os; os._exit(3)", Failure("exited", "3")),
     "leaves politely": ("raise SystemExit(4)", Failure("exited", "4")),
+    "leaves in peace": ("import sys; sys.exit()", Failure("exited", "0")),
+    "leaves with a word": ("raise SystemExit('no')", Failure("exited", "1")),
     "is hollow": ("", Failure("error", "AttributeError: module 'tensorflow' has no attribute 'sysconfig'")),
 }
 
@@ -53,6 +55,35 @@ def test_a_bad_import_is_an_answer(
 def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer, _ = ask_stub("import time; time.sleep(600)", tmp_path, monkeypatch, seconds=0.5)
     assert answer == Failure("hung", "0.5")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_import_that_hangs_tells_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, child = ask_stub("import time\ntime.sleep(600)", tmp_path, monkeypatch, seconds=3.0)
+    assert f'File "{tmp_path / "tensorflow" / "__init__.py"}", line 2 in <module>' in child.log
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import helper; helper.gone", "from helper import gone", "from helper import raises; raises()"],
+)
+def test_an_error_of_another_module_names_its_file(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = tmp_path / "helper.py"
+    helper.write_text("def raises(): raise ValueError('x')", encoding="utf-8")
+    answer, _ = ask_stub(source, tmp_path, monkeypatch)
+    assert (answer.kind, answer.file, answer.is_users) == ("error", str(helper), True)
+
+
+def test_an_error_in_an_installed_module_is_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, _ = ask_stub("import json; json.loads('{')", tmp_path, monkeypatch)
+    assert (Path(answer.file).name, answer.is_users) == ("decoder.py", False)
+
+
+def test_an_error_of_its_own_names_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, _ = ask_stub("raise ValueError('x')", tmp_path, monkeypatch)
+    assert (answer.file, answer.is_users) == (None, False)
 
 
 def test_noise_does_not_drown_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,3 +168,29 @@ def test_secrets_of_other_programs_are_in_no_report() -> None:
         done = run_doctor("--quick", *arguments, environment=secrets)
         assert "s3cr3t" not in done.stdout + done.stderr
         assert "TF_VAR" not in done.stdout
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that not even root may write to")
+@pytest.mark.parametrize("arguments", [(), ("--quick",), ("--json",)])
+def test_without_a_temporary_folder(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import tempfile; tempfile.tempdir = '/proc/self/fdinfo'")
+    done = run_doctor(*arguments, stubs=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Cannot detect: there is no temporary folder with room: /proc/self/fdinfo cannot be written" in done.stdout
+    assert "cannot be imported" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use cannot be deleted")
+def test_in_a_folder_that_was_deleted(tmp_path: Path) -> None:
+    def delete_own_folder() -> None:
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        os.chdir(gone)
+        gone.rmdir()
+
+    lines = run_doctor("--quick", preexec_fn=delete_own_folder)
+    assert lines.stderr == ""
+    assert "fail    output folder is the current one, which no longer exists\n" in lines.stdout
+    done = run_doctor("--quick", "--json", preexec_fn=delete_own_folder)
+    jsonschema.validate(json.loads(done.stdout), SCHEMA)
+    assert done.stderr == ""

@@ -118,7 +118,7 @@ def test_a_healthy_linux_machine(tmp_path: Path) -> None:
     cudnn = next(library for library in facts.library_search.libraries if library.component == "cudnn")
     assert cudnn.winner is not None
     assert cudnn.winner.origin == "pip nvidia-cudnn-cu12 9.3.0.75"
-    assert [folder.purpose for folder in facts.folders] == ["output", "temporary", "cache"]
+    assert [folder.purpose for folder in facts.folders] == ["output", "temporary"]
 
 
 def test_a_container_without_gpus(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_without_room_for_temporary_files_all_is_answered(monkeypatch: pytest.Mo
     monkeypatch.setattr(tempfile, "tempdir", "/proc/self/fdinfo")
     facts = gather("auto")
     assert isinstance(facts.tensorflow, Failure)
-    assert facts.tensorflow.detail.startswith("no child process could be started: ")
+    assert facts.tensorflow.kind == "unasked"
     assert facts.trial is None
     assert [folder.is_writable for folder in facts.folders if folder.purpose == "temporary"] == [False]
 
@@ -240,3 +240,14 @@ def test_a_quick_run_tries_nothing() -> None:
     assert all(isinstance(version, str) for version in facts.packages.values())
     assert Facts.from_json(json.loads(json.dumps(asdict(facts)))) == facts
     assert facts.log == ""
+
+
+def test_the_cache_of_kernels_is_looked_at_only_with_a_gpu(tmp_path: Path) -> None:
+    lay(tmp_path, {".nv/ComputeCache/a": "123"})
+    without = gather("auto", quick=True, sources=made_sources(tmp_path, HOME=str(tmp_path)))
+    assert without.kernel_cache is None
+    assert [folder.purpose for folder in without.folders] == ["output", "temporary"]
+    lay(tmp_path, {"proc/driver/nvidia/version": KERNEL, "proc/modules": "nvidia 1\n", "dev/nvidiactl": ""})
+    having = gather("auto", quick=True, sources=made_sources(tmp_path, HOME=str(tmp_path)))
+    assert having.kernel_cache is not None
+    assert [folder.purpose for folder in having.folders] == ["output", "temporary", "cache"]

@@ -1,6 +1,7 @@
 """The doctor's probes of the system, Python, what is installed, and folders, on machines made of files."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -9,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ssd_detect.doctor.facts import PACKAGES, BuildFacts, CondaPackage, Failure
+from ssd_detect.doctor.facts import PACKAGES, BuildFacts, CondaPackage, Failure, Folder
 from ssd_detect.doctor.probes.build_info import build_facts
 from ssd_detect.doctor.probes.checkpoint import checkpoint_facts, shipped_checkpoint
 from ssd_detect.doctor.probes.container import container_kind
 from ssd_detect.doctor.probes.distributions import conda_packages, leftovers, relevant_distributions
-from ssd_detect.doctor.probes.folders import folder_facts, kernel_cache
+from ssd_detect.doctor.probes.folders import folder_facts, kernel_cache, own_home
 from ssd_detect.doctor.probes.look_up import installed_packages
+from ssd_detect.doctor.probes.own_files import own_files, strangers
 from ssd_detect.doctor.probes.python import environment_kind, is_made_by_uv
 from ssd_detect.doctor.probes.system import system_facts
 from ssd_detect.doctor.probes.variables import relevant_variables
@@ -298,6 +300,65 @@ def test_folders(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that not even root may write to")
 def test_a_folder_that_cannot_be_written_to() -> None:
     assert folder_facts("cache", Path("/proc/self/fdinfo")).is_writable is False
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a folder on a full disk")
+def test_a_full_disk_is_found_by_writing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: Path("/dev/full").open("wb"))
+    found = folder_facts("temporary", tmp_path)
+    assert (found.is_writable, found.error) == (False, "No space left on device")
+
+
+def test_a_current_folder_that_is_gone() -> None:
+    assert folder_facts("output", None) == Folder("output", "", is_writable=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners")
+def test_whose_a_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lay(tmp_path, {"home/.nv/": "", "tmp/": ""})
+    home = tmp_path / "home"
+    assert not folder_facts("cache", home / ".nv" / "ComputeCache", home).is_strangers
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    found = folder_facts("cache", home / ".nv" / "ComputeCache", home)
+    assert (found.is_strangers, found.tried_in) == (True, str(home / ".nv"))
+    assert not folder_facts("cache", home / "none", home).is_strangers  # the home folder itself
+    assert not folder_facts("cache", tmp_path / "tmp", home).is_strangers
+    assert not folder_facts("cache", home / ".nv").is_strangers
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners")
+def test_what_can_be_a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert own_home(made_sources(tmp_path, HOME=str(tmp_path))) == tmp_path
+    for home in ("", "/", "relative", str(tmp_path / "gone")):
+        assert own_home(made_sources(tmp_path, HOME=home)) is None
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    assert own_home(made_sources(tmp_path, HOME=str(tmp_path))) is None
+    assert system_facts(made_sources(tmp_path, HOME=str(tmp_path))).has_own_home is False
+    assert system_facts(made_sources(tmp_path, "Windows")).has_own_home is None
+
+
+def test_where_ssd_detect_lies(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        {"clone/.git/": "", "clone/ssd_detect/": "", "tree/.git": "gitdir", "site-packages/ssd_detect/": ""},
+    )
+    found = [own_files(tmp_path / name / "ssd_detect") for name in ("clone", "tree", "site-packages")]
+    assert [one.is_checkout for one in found] == [True, True, False]
+    assert found[0].folder == str(tmp_path / "clone")
+
+
+def test_modules_of_the_users(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        {"work/tensorflow.py": "", "work/av/__init__.py": "", "work/PIL/": "", f"{SITE}/numpy/__init__.py": ""},
+    )
+    assert strangers([tmp_path / "work", tmp_path / SITE]) == {
+        "tensorflow": str(tmp_path / "work/tensorflow.py"),
+        "av": str(tmp_path / "work/av/__init__.py"),
+    }
+    assert strangers([tmp_path / SITE, tmp_path / "work"]).keys() == {"tensorflow", "av"}
+    lay(tmp_path, {f"{SITE}/tensorflow/__init__.py": ""})
+    assert strangers([tmp_path / SITE, tmp_path / "work"]).keys() == {"av"}
 
 
 def test_the_cache_of_kernels(tmp_path: Path) -> None:

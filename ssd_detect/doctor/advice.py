@@ -75,15 +75,28 @@ def _joined(facts: Facts, *words: str) -> str:
     return f"& {line}" if line.startswith('"') and facts.system.shell in _POWERSHELLS else line
 
 
-def new_environment(facts: Facts, python: str) -> str:
-    """How to get ssd-detect into an environment with another Python, by the tool that made this one."""
+def new_environment(facts: Facts, python: str, *more: str) -> str:
+    """How to get ssd-detect, and `more`, into an environment with another Python, by the tool that made this one."""
+    words = " ".join([".", *(quoted(facts, word) for word in more)])
     if facts.python.by_uv:
-        return f"uv venv --python {python} ssd && uv pip install --python ssd ssd-detect"
+        return own_line(f"uv venv --python {python} ssd && uv pip install --python ssd {words}")
     if facts.python.environment == "conda":
-        return f"conda create -n ssd python={python} && conda run -n ssd pip install ssd-detect"
+        return own_line(f"conda create -n ssd python={python} && conda run -n ssd pip install {words}")
     if facts.system.kind == "Windows":
-        return rf"py -{python} -m venv ssd{_and(facts)}ssd\Scripts\python -m pip install ssd-detect"
-    return f"python{python} -m venv ssd && ssd/bin/python -m pip install ssd-detect"
+        return own_line(rf"py -{python} -m venv ssd{_and(facts)}ssd\Scripts\python -m pip install {words}")
+    return own_line(f"python{python} -m venv ssd && ssd/bin/python -m pip install {words}")
+
+
+def own_line(line: str) -> str:
+    """A line that has to be typed in the folder of ssd-detect, which is in no index."""
+    return f"{line}   (in the folder of ssd-detect)"
+
+
+def restore_own_files(facts: Facts, name: str) -> str:
+    """How damaged or missing files of ssd-detect, in a folder of this name, come back."""
+    if facts.own_files.is_checkout:
+        return f"cd {quoted(facts, facts.own_files.folder)}{_and(facts)}git checkout -- {name}"
+    return own_line(pip_line(facts, "--force-reinstall", "--no-deps", "."))
 
 
 # ---------------------------------------------------------------- TensorFlow and its libraries

@@ -15,9 +15,9 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from ssd_detect.doctor.facts import DeviceFacts, TensorFlowFacts
-from ssd_detect.doctor.failures import failure_of
+from ssd_detect.doctor.failures import failed_import, failure_of
 from ssd_detect.doctor.native import driver_facts, gpu_report, load_library
-from ssd_detect.environment import hide_gpus
+from ssd_detect.environment import hide_gpus, silence_encoders, tell_where_on_signal
 from ssd_detect.settings import Device
 
 
@@ -26,6 +26,8 @@ def main(device_text: str) -> None:
     device = Device.parse(device_text)
     if device.kind == "cpu":
         hide_gpus()
+    silence_encoders()
+    tell_where_on_signal()
     questions, answers = _private_streams()
     for line in questions:
         answer = _answer(line.decode().strip(), device)
@@ -59,7 +61,8 @@ def _answer(question: str, device: Device) -> dict[str, Any]:
         return {"value": special[question]() if question in special else _module_version(question)}
     except (Exception, SystemExit) as error:
         traceback.print_exc(file=sys.stderr)
-        return {"failure": asdict(failure_of(error))}
+        is_import = question == "tensorflow" or question not in special
+        return {"failure": asdict(failed_import(question, error) if is_import else failure_of(error))}
 
 
 def _module_version(name: str) -> str:

@@ -55,7 +55,8 @@ class Check:
 
     def as_clause(self) -> str:
         """As a part of a sentence."""
-        return self.found if self.name in _SPEAKING else f"{self.name} {self.found}"
+        speaks = self.name in _SPEAKING or self.found.startswith("there is no ")
+        return self.found if speaks else f"{self.name} {self.found}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ssd_detect.doctor.facts import Failure
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from ssd_detect.doctor.answers import main; main({device!r})"
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 10.0
+_TELLING_SECONDS = 0.2
 _WINDOWS_DEATHS = {0xC000001D: "SIGILL", 0xC0000005: "SIGSEGV", 0xC0000409: "SIGABRT"}
 
 
@@ -36,7 +37,7 @@ class Child:
         try:
             self._running = self._running or _Running(self._device)
         except OSError as error:  # no room for its files, or no process to be had
-            return Failure("error", f"no child process could be started: {error}")
+            return Failure("unasked", str(error))
         answer = self._running.ask(question, seconds)
         if isinstance(answer, Failure):
             self._stop(patience=0)
@@ -81,7 +82,15 @@ class _Running:
             self._process.stdin.write(question.encode() + b"\n")
         except OSError:  # it died between two questions
             return _death(self._process.wait())
-        return self._wait(time.monotonic() + seconds) or Failure("hung", f"{seconds:g}")
+        return self._wait(time.monotonic() + seconds) or self._hung(seconds)
+
+    def _hung(self, seconds: float) -> Failure:
+        """Let it write into the log where it hangs."""
+        number = getattr(signal, "SIGUSR1", None)  # which Windows lacks
+        if number is not None:
+            self._process.send_signal(number)
+            time.sleep(_TELLING_SECONDS)
+        return Failure("hung", f"{seconds:g}")
 
     def _wait(self, deadline: float) -> dict[str, Any] | Failure | None:
         line = b""

@@ -10,14 +10,15 @@ from typing import get_args
 from ssd_detect.doctor.check import Check, Group
 from ssd_detect.doctor.checks.devices import cache_check, devices_check, memory_check, operations_check
 from ssd_detect.doctor.checks.driver import driver_check
+from ssd_detect.doctor.checks.folders import folder_checks
 from ssd_detect.doctor.checks.gpu import code_check, gpu_check, other_gpu_checks, visibility_check
 from ssd_detect.doctor.checks.imports import NOT_INSTALLED
 from ssd_detect.doctor.checks.libraries import cudnn_check, libraries_check, xla_check
 from ssd_detect.doctor.checks.machine import machine_checks
 from ssd_detect.doctor.checks.packages import build_check, package_checks
-from ssd_detect.doctor.checks.work import checkpoint_check, detection_check, folder_checks, video_checks
+from ssd_detect.doctor.checks.work import checkpoint_check, detection_check, video_checks
 from ssd_detect.doctor.expected import is_as_expected
-from ssd_detect.doctor.facts import Facts
+from ssd_detect.doctor.facts import Facts, Failure
 from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, on_gpu, running, sees_gpu
 
 # In the order of causes; the report shows them by group.
@@ -35,6 +36,7 @@ _GPU_CHAIN: tuple[tuple[Group, str, Callable[[Facts], Check | None]], ...] = (
     ("devices", "devices", devices_check),
     ("devices", "operations", operations_check),
 )
+_NEEDED_BY_VIDEO = ("NumPy", "Pillow", "OpenCV")
 _ALWAYS_SKIPPED = ("driver", "libraries", "devices")  # the others are only of interest when they can be judged
 
 
@@ -45,19 +47,23 @@ def checks_of(facts: Facts, *, require_gpu: bool = False) -> tuple[Check, ...]:
         facts: what is known about the machine.
         require_gpu: whether what keeps the GPU from working is a failure and no warning.
     """
+    folders = [*folder_checks(facts)]
     base = [*machine_checks(facts), *package_checks(facts)]
-    fatal = next((check for check in base if check.stops == "detection"), None)
+    childless = _childless(facts, folders)
+    fatal = childless or next((check for check in base if check.stops == "detection"), None)
     base = [_without_followers(check, fatal) for check in base]
     earlier = next((check for check in base if check.stops != "nothing"), None)
-    chain = [*_gpu_checks(facts, earlier), *other_gpu_checks(facts)]
+    chain = [*_gpu_checks(facts, earlier, childless), *other_gpu_checks(facts)]
     needed = require_gpu or asks_for_gpu(facts)
     if needed and _has_none(facts):
         chain.append(_nothing_to_use(facts))
     needed = needed or (sees_gpu(facts) and not is_as_expected(facts.trial))
     judged = [_lifted(check, needed) for check in (*base, *chain)]
     checkpoint = checkpoint_check(facts)
-    cause = next((check for check in (*judged, checkpoint) if _explains(check, facts)), None)
-    rest = [checkpoint, detection_check(facts, cause), *video_checks(facts), *folder_checks(facts)]
+    if childless is not None and childless not in folders:
+        folders.append(childless)
+    cause = childless or next((check for check in (*judged, checkpoint) if _explains(check, facts)), None)
+    rest = [checkpoint, detection_check(facts, cause), *video_checks(facts, childless or _broken(base)), *folders]
     order = get_args(Group)
     return tuple(sorted((*judged, *rest), key=lambda check: order.index(check.group)))  # which keeps equals in order
 
@@ -70,6 +76,21 @@ def _without_followers(check: Check, fatal: Check | None) -> Check:
     return replace(check, mark="skipped", found=f"because of {fatal.name}", wanted="", step="", id="", stops="nothing")
 
 
+def _childless(facts: Facts, folders: list[Check]) -> Check | None:
+    """Why no child process could be asked; None where one could."""
+    room = next((check for check in folders if check.stops == "detection"), None)
+    failure = facts.tensorflow
+    if room is not None or not (isinstance(failure, Failure) and failure.kind == "unasked"):
+        return room
+    found, step = f"there is no child process to be had: {failure.detail}", "end other programs, then try again"
+    return Check("system", "child process", "fail", found, "", step, stops="detection")
+
+
+def _broken(base: list[Check]) -> Check | None:
+    """The package that encoders and fonts cannot be tried without."""
+    return next((check for check in base if check.name in _NEEDED_BY_VIDEO and check.stops == "detection"), None)
+
+
 def _explains(check: Check, facts: Facts) -> bool:
     return check.is_fault and (check.stops == "detection" or (check.stops == "gpu" and not is_as_expected(facts.trial)))
 
@@ -77,8 +98,10 @@ def _explains(check: Check, facts: Facts) -> bool:
 # ---------------------------------------------------------------- the GPU
 
 
-def _gpu_checks(facts: Facts, earlier: Check | None) -> Iterator[Check]:
-    if facts.device_asked == "cpu":
+def _gpu_checks(facts: Facts, earlier: Check | None, childless: Check | None) -> Iterator[Check]:
+    if childless is not None:
+        yield Check("NVIDIA driver", "GPU", "skipped", f"because of {childless.name}")
+    elif facts.device_asked == "cpu":
         yield Check("NVIDIA driver", "GPU", "skipped", "left alone, as --device cpu asks")
         yield from _listed(facts)
     elif not expects_gpu(facts):

@@ -132,7 +132,7 @@ def _older_tensorflow(facts: Facts, series: str | None) -> str:
     assert row is not None  # series is a row's own
     if fits_python(facts, series):
         return install_with_cuda(facts, row.row.install)
-    return f"{new_environment(facts, row.row.python[1])} 'tensorflow[and-cuda]=={row.row.install}'"
+    return new_environment(facts, row.row.python[1], f"tensorflow[and-cuda]=={row.row.install}")
 
 
 def _first_series_after(version: str, capability: str) -> str | None:

@@ -1,16 +1,18 @@
 """Why a package cannot be imported, and the line that repairs it."""
 
 import re
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 from ssd_detect.doctor.advice import SHOW_LOG, pip_line, replace_line, uninstall_line
-from ssd_detect.doctor.facts import TENSORFLOW, Facts, Failure, Package
+from ssd_detect.doctor.facts import PACKAGES, TENSORFLOW, Facts, Failure, Package
 from ssd_detect.doctor.situation import distribution, expects_gpu, tensorflow_version
 from ssd_detect.doctor.table_file import tables
 from ssd_detect.doctor.tables import is_older, metal_for, release
 
 NOT_INSTALLED = "is not installed"
 _MAX_LINE = 300
+_SHOW_WHERE = "ssd-detect doctor -v   shows where it hangs"
 
 
 class Explained(NamedTuple):
@@ -24,10 +26,14 @@ class Explained(NamedTuple):
 def explain_import(package: Package, failure: Failure, facts: Facts) -> Explained:
     """Why a package cannot be imported, and the line that repairs it."""
     detail = failure.detail
-    if package.module != "numpy" and failure == facts.packages.get("numpy"):
-        return Explained("cannot be imported either", "repair NumPy first")
+    cause = _cause(package, failure, facts)
+    if cause is not None:
+        return Explained("cannot be imported either", f"repair {cause.name} first")
     if failure.kind == "missing" and detail.split(".")[0] == package.module:
         return Explained(NOT_INSTALLED, pip_line(facts, requirement(package, facts)), "F18")
+    stranger = facts.strangers.get(package.module) or (failure.file if failure.is_users else None)
+    if stranger is not None:
+        return _shadowed(stranger, failure, facts)
     if failure.kind == "missing":
         return Explained(
             f"cannot be imported: it needs the module {detail}, which is missing", _reinstall(package, facts)
@@ -36,8 +42,38 @@ def explain_import(package: Package, failure: Failure, facts: Facts) -> Explaine
         return _illegal_instruction(package, facts)
     if "libmetal_plugin" in detail:
         return _metal(facts)
-    found = one_line(detail) if failure.kind == "error" else how_it_ended(failure)
-    return Explained(f"cannot be imported: {found}", _repair(package, detail, facts))
+    where = f" (in {failure.file})" if failure.file else ""
+    step = _repair(package, detail, facts) if failure.kind in ("error", "exited") else _without_repair(package, failure)
+    return Explained(f"cannot be imported: {how_it_ended(failure)}{where}", step or _reinstall(package, facts))
+
+
+def _cause(package: Package, failure: Failure, facts: Facts) -> Package | None:
+    """The package that this one needs, and that cannot be imported itself."""
+    for other in PACKAGES:
+        broken = facts.packages.get(other.module)
+        if other == package or not isinstance(broken, Failure):
+            continue
+        needs = failure.kind == "missing" and failure.detail.split(".")[0] == other.module
+        if needs or (other.module == "numpy" and failure == broken):
+            return other
+    return None
+
+
+def _shadowed(file: str, failure: Failure, facts: Facts) -> Explained:
+    """A file of the user's that has the name of a module."""
+    path = PureWindowsPath(file) if facts.system.kind == "Windows" else PurePosixPath(file)
+    own = path.parent if path.stem == "__init__" else path
+    found = f"cannot be imported: {how_it_ended(failure)}; Python takes {file} for the module of that name"
+    return Explained(found, f"rename or move {own}")
+
+
+def _without_repair(package: Package, failure: Failure) -> str:
+    """What else to do where it is not the package that is broken; "" where it may be."""
+    if failure.kind == "hung":
+        return f"try again; {_SHOW_WHERE}"
+    if failure.detail == "SIGKILL":
+        return f"free memory, for {package.name} needs some; then try again"
+    return ""
 
 
 def requirement(package: Package, facts: Facts) -> str:
@@ -70,7 +106,7 @@ def _reinstall(package: Package, facts: Facts) -> str:
 def _illegal_instruction(package: Package, facts: Facts) -> Explained:
     ended = "cannot be imported: SIGILL (illegal instruction) ended the attempt"
     if facts.system.has_avx:
-        return Explained(f"{ended}: this build is for a newer CPU than this one", _reinstall(package, facts))
+        return Explained(f"{ended}: it seems to be built for a newer CPU than this one", _reinstall(package, facts))
     lacks = "lacks AVX" if facts.system.has_avx is False else "seems to lack AVX"
     return Explained(
         f"{ended}: this CPU {lacks}, which {package.name} needs",
@@ -93,6 +129,8 @@ def how_it_ended(failure: Failure) -> str:
     """A failure in words."""
     if failure.kind == "hung":
         return f"no answer within {failure.detail} seconds"
+    if failure.kind == "unasked":
+        return f"no child process could be started: {failure.detail}"
     if failure.kind == "exited":
         return f"it ended Python with status {failure.detail}"
     if failure.kind == "killed":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ssd_detect.doctor.advice import fits_python, new_environment, newest_python
+from ssd_detect.doctor.advice import fits_python, new_environment, newest_python, own_line
 from ssd_detect.doctor.check import Check
 from ssd_detect.doctor.facts import Facts, Failure
 from ssd_detect.doctor.situation import tensorflow_version
@@ -46,7 +46,7 @@ def _python(facts: Facts) -> Check:
     check = Check("Python", "Python", "ok", f"{python.version or 'unknown'} ({python.environment}, {python.path})")
     if facts.system.is_rosetta:
         found = f"{python.version} is for Intel, and macOS translates it: TensorFlow needs AVX, which that lacks"
-        arm = "arch -arm64 python3 -m venv ssd && ssd/bin/python -m pip install ssd-detect"
+        arm = own_line("arch -arm64 python3 -m venv ssd && ssd/bin/python -m pip install .")
         return _stops(check, facts, found, "arm64", f"install an arm64 Python, and ssd-detect into it: {arm}")
     if python.bits == 32:
         found = f"{python.version} is a 32-bit build, and TensorFlow exists for 64 bits only"

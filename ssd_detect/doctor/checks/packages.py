@@ -40,7 +40,7 @@ def package_check(package: Package, facts: Facts, group: Group = "TensorFlow") -
     version = facts.packages.get(package.module)
     if isinstance(version, str):
         return Check(group, package.name, "ok", version)
-    if version is None:
+    if version is None or (isinstance(version, Failure) and version.kind == "unasked"):
         return Check(group, package.name, "skipped", NOT_TRIED.found)
     found, step, identity = explain_import(package, version, facts)
     wanted = package.requirement if version.kind == "missing" else ""
@@ -117,6 +117,8 @@ def _tensorflow(facts: Facts) -> Check:
     version, failure = tensorflow_version(facts), facts.tensorflow
     if facts.quick and version is None:
         failure = Failure("missing", TENSORFLOW.module)
+    if isinstance(failure, Failure) and failure.kind == "unasked":
+        return Check("TensorFlow", "TensorFlow", "skipped", NOT_TRIED.found)
     if isinstance(failure, Failure):
         found, step, identity = explain_import(TENSORFLOW, failure, facts)
         wanted = TENSORFLOW.requirement if failure.kind == "missing" else ""

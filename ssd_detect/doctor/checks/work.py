@@ -1,18 +1,18 @@
-"""Checks of what is done with it all: checkpoint, detection, video, folders."""
+"""Checks of what is done with it all: checkpoint, detection, video."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ssd_detect.doctor.advice import SHOW_LOG, pip_line, quoted, steps
-from ssd_detect.doctor.check import Check, Mark
-from ssd_detect.doctor.checks.imports import how_it_ended
+from ssd_detect.doctor.advice import SHOW_LOG, own_line, pip_line, restore_own_files, steps
+from ssd_detect.doctor.check import Check
+from ssd_detect.doctor.checks.imports import NOT_TRIED, how_it_ended
 from ssd_detect.doctor.checks.packages import package_check
 from ssd_detect.doctor.expected import EXPECTED, is_as_expected, object_text
-from ssd_detect.doctor.facts import VIDEO_PACKAGES, Facts, Failure, Folder, TrialFacts, Tried
+from ssd_detect.doctor.facts import VIDEO_PACKAGES, Facts, Failure, TrialFacts, Tried
 
-_FULL = 100 * 2**20  # bytes; less does not hold the results of a film
 _FEW = 4
+_FONTS = "ssd_detect/media/drawing/fonts"
 _HARDWARE = re.compile(r"_(nvenc|qsv|amf|videotoolbox)$")  # FFmpeg lists these wherever it runs; few machines have them
 _SLOW_SECONDS = 30.0  # of a first call that can only be the compilation of kernels
 
@@ -20,7 +20,7 @@ _SLOW_SECONDS = 30.0  # of a first call that can only be the compilation of kern
 def checkpoint_check(facts: Facts) -> Check:
     """Whether the file that ships is there, and is the one of the manifest."""
     checkpoint = facts.checkpoint
-    step = pip_line(facts, "--force-reinstall", "--no-deps", "ssd-detect")
+    step = restore_own_files(facts, "checkpoints")
     fault = Check("checkpoint", "checkpoint", "fail", "", "", step, stops="detection")
     if checkpoint is None:
         return replace(fault, found="is not known: its manifest cannot be read")
@@ -56,7 +56,7 @@ def _unexpected(check: Check, trial: TrialFacts, facts: Facts) -> Check:
     found = f"found {object_text(trial.class_name, trial.score, trial.box)} in the picture that ships"
     step = "ssd-detect doctor --device cpu   tells whether the GPU is to blame"
     if trial.device_name == "CPU":
-        step = pip_line(facts, "--force-reinstall", "ssd-detect")
+        step = own_line(pip_line(facts, "--force-reinstall", "."))
     return replace(check, found=found, wanted=EXPECTED, step=step)
 
 
@@ -76,25 +76,29 @@ def _noise(facts: Facts) -> tuple[str, ...]:
 # ---------------------------------------------------------------- video
 
 
-def video_checks(facts: Facts) -> Iterator[Check]:
-    """PyAV, the encoders and the fonts."""
+def video_checks(facts: Facts, earlier: Check | None) -> Iterator[Check]:
+    """PyAV, the encoders and the fonts.
+
+    Args:
+        facts: what is known about the machine.
+        earlier: the fault of what all of them stand on too; None when there is none.
+    """
     packages = [package_check(package, facts, "video") for package in VIDEO_PACKAGES]
     yield from packages
-    cause = next((check for check in packages if check.is_fault), None)
+    cause = earlier or next((check for check in packages if check.is_fault), None)
     again = pip_line(facts, "--force-reinstall", VIDEO_PACKAGES[0].requirement)
-    if cause is not None:
-        yield Check("video", "encoders", "skipped", f"because of {cause.name}")
-    else:
-        yield from _tried("encoder", "does not work", facts.encoders, again)
-    own = pip_line(facts, "--force-reinstall", "--no-deps", "ssd-detect")
-    yield from _tried("font", "cannot be read", facts.fonts, own)
+    yield from _tried("encoder", "does not work", facts.encoders, again, cause)
+    yield from _tried("font", "cannot be read", facts.fonts, restore_own_files(facts, _FONTS), cause)
 
 
-def _tried(kind: str, trouble: str, tried: Sequence[Tried] | Failure | None, step: str) -> Iterator[Check]:
+def _tried(
+    kind: str, trouble: str, tried: Sequence[Tried] | Failure | None, step: str, cause: Check | None
+) -> Iterator[Check]:
     if tried is None:
         return
     if isinstance(tried, Failure):
-        yield Check("video", f"{kind}s", "fail", f"could not be tried: {how_it_ended(tried)}", "", step)
+        check = Check("video", f"{kind}s", "fail", f"could not be tried: {how_it_ended(tried)}", "", NOT_TRIED.step)
+        yield replace(check, mark="skipped", found=f"because of {cause.name}", step="") if cause else check
         return
     for name, failure in _failed(tried):
         if not _HARDWARE.search(name):
@@ -113,34 +117,3 @@ def _failed(tried: Sequence[Tried]) -> list[tuple[str, Failure]]:
 def _shortened(names: Sequence[str]) -> str:
     more = len(names) - _FEW
     return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
-
-
-# ---------------------------------------------------------------- folders
-
-
-def folder_checks(facts: Facts) -> Iterator[Check]:
-    """Whether results, temporary files and the cache can be written."""
-    for folder in facts.folders:
-        yield _folder(folder, facts)
-
-
-def _folder(folder: Folder, facts: Facts) -> Check:
-    name = f"{folder.purpose} folder"
-    free = "" if folder.free_bytes is None else f", {folder.free_bytes / 2**30:.1f} GiB free"
-    check = Check("folders", name, "ok", f"{folder.path}{free}")
-    mark: Mark = "warn" if folder.purpose == "cache" else "fail"
-    if folder.is_writable is False:
-        return replace(check, mark=mark, found=f"{folder.path} cannot be written", step=_to_write(folder, facts))
-    if folder.free_bytes is not None and folder.free_bytes < _FULL:
-        found = f"{folder.path} has {folder.free_bytes / 2**20:.0f} MiB free"
-        step = "make room there" + (", or choose another folder with --output" if folder.purpose == "output" else "")
-        return replace(check, mark=mark, found=found, wanted=f"{_FULL / 2**20:.0f} MiB", step=step)
-    return check
-
-
-def _to_write(folder: Folder, facts: Facts) -> str:
-    if folder.purpose == "output":
-        return "choose another folder with --output, or change into one"
-    if facts.system.kind == "Windows":
-        return f"give yourself the right to write into {folder.path}"
-    return f"sudo chown -R $USER {quoted(facts, folder.path)}   (needs root)"

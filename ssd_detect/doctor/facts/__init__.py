@@ -13,6 +13,7 @@ from ssd_detect.doctor.facts.machine import (
     CondaPackage,
     Distribution,
     Folder,
+    OwnFiles,
     PythonFacts,
     SystemFacts,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "Library",
     "LibrarySearch",
     "Operation",
+    "OwnFiles",
     "Package",
     "PythonFacts",
     "Record",
@@ -94,7 +96,7 @@ class Facts(Record):
     """Everything that is known about a machine before it is judged.
 
     Args:
-        own_version: ssd-detect's.
+        own_version: ssd-detect's; `own_files`: where it lies.
         device_asked: `auto`, `cpu` or `gpu:N`.
         quick: whether nothing was imported or tried: then `packages` holds the versions of what is installed, and
             `tensorflow`, `device_trials`, the trials, `encoders` and `fonts` are None.
@@ -111,10 +113,13 @@ class Facts(Record):
         trial: detection on the device asked for; None when not tried, since TensorFlow does not start.
         cpu_trial: detection on the CPU; None unless `trial` failed and a GPU may be the reason.
         checkpoint: None when the manifest cannot be read.
+        strangers: module name -> file, for modules of `PACKAGES` and TensorFlow that Python takes from elsewhere than
+            its folders of installed packages, such as a `tensorflow.py` of the user's.
         log: what native code and tracebacks said on standard error meanwhile, and which probes failed.
     """
 
     own_version: str = ""
+    own_files: OwnFiles = field(default_factory=OwnFiles)
     device_asked: str = "auto"
     quick: bool = False
     system: SystemFacts = field(default_factory=SystemFacts)
@@ -134,6 +139,7 @@ class Facts(Record):
     xla_files: XlaFiles = field(default_factory=XlaFiles)
     kernel_cache: KernelCache | None = None
     packages: Mapping[str, str | Failure] = field(default_factory=dict)
+    strangers: Mapping[str, str] = field(default_factory=dict)
     tensorflow: TensorFlowFacts | Failure | None = None
     device_trials: tuple[DeviceTrial, ...] | Failure | None = None
     trial: TrialFacts | Failure | None = None

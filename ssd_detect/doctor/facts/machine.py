@@ -26,6 +26,7 @@ class SystemFacts(Record):
         secure_boot: whether UEFI Secure Boot is on.
         long_paths: whether Windows allows paths over 260 characters.
         shell: name of the user's shell: `bash`, `zsh`, `powershell`, `cmd`.
+        has_own_home: whether HOME names a folder of the user's own; None where HOME does not matter.
     """
 
     kind: str = "Linux"
@@ -44,6 +45,7 @@ class SystemFacts(Record):
     secure_boot: bool | None = None
     long_paths: bool | None = None
     shell: str | None = None
+    has_own_home: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -131,14 +133,34 @@ class Folder(Record):
 
     Args:
         purpose: `output`, `temporary` or `cache`.
-        is_writable: whether a file could really be made there (or in the next folder above that exists).
+        path: of the folder; "" for a current folder that no longer exists.
+        is_writable: whether a file could really be made and filled in `tried_in`.
         free_bytes: for this user.
+        tried_in: `path`, or the next folder above it that exists.
+        error: why it cannot be written, in the system's words.
+        is_strangers: whether `tried_in` belongs to another user although it lies in this user's home, as after sudo.
     """
 
     purpose: str
     path: str
     is_writable: bool | None = None
     free_bytes: int | None = None
+    tried_in: str | None = None
+    error: str | None = None
+    is_strangers: bool = False
+
+
+@dataclass(frozen=True)
+class OwnFiles(Record):
+    """Where ssd-detect itself lies.
+
+    Args:
+        folder: that holds the package.
+        is_checkout: whether it is a clone of the repository, which git can repair.
+    """
+
+    folder: str = ""
+    is_checkout: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Facts that the child process proved: packages that import, devices that compute, encoders that encode."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from ssd_detect.doctor.facts.record import Record
@@ -34,12 +34,16 @@ class Failure(Record):
 
     Args:
         kind: `missing`: a module is not installed; `error`: an exception; `killed`: the process died of a signal;
-            `exited`: it ended itself; `hung`: it was given up.
-        detail: name of the module; text of the exception; name of the signal; exit status; seconds waited.
+            `exited`: it ended itself; `hung`: it was given up; `unasked`: no process could be started to ask.
+        detail: name of the module; text of the exception; name of the signal; exit status; seconds waited; why not.
+        file: of the module that an exception came from, where that is another one than was to be imported.
+        is_users: whether that file was neither installed nor is Python's own.
     """
 
-    kind: Literal["missing", "error", "killed", "exited", "hung"]
+    kind: Literal["missing", "error", "killed", "exited", "hung", "unasked"]
     detail: str
+    file: str | None = field(default=None, compare=False)
+    is_users: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

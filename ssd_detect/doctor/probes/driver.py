@@ -58,5 +58,6 @@ def _words(failure: Failure) -> str:
         "killed": "the process was ended by {}",
         "exited": "the process ended with status {}",
         "missing": "the module {} is missing",
+        "unasked": "no child process could be started: {}",
     }
     return words.get(failure.kind, "{}").format(failure.detail)

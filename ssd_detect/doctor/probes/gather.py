@@ -22,8 +22,9 @@ from ssd_detect.doctor.facts import (
     Tried,
 )
 from ssd_detect.doctor.probes.driver import driver_facts, gpu_report, tried_library
-from ssd_detect.doctor.probes.look_up import Attempts, look_up, windows_bus
+from ssd_detect.doctor.probes.look_up import Attempts, kernel_cache_of, look_up, windows_bus
 from ssd_detect.doctor.probes.sources import Sources
+from ssd_detect.doctor.situation import expects_gpu
 
 Tell = Callable[[str], None]
 _R = TypeVar("_R", bound=Record)
@@ -73,9 +74,14 @@ def gather(
     sources, attempts = sources or Sources.of_this_machine(), Attempts()
     patience = patience or (_QUICK if quick else _PATIENCE)
     tell("system")
-    facts = Facts(__version__, device, quick, **look_up(sources, attempts, patience.command))
+    facts = Facts(
+        own_version=__version__, device_asked=device, quick=quick, **look_up(sources, attempts, patience.command)
+    )
     if sources.kind != "Darwin":  # which has no NVIDIA driver any more
         facts = _ask_driver(facts, sources, attempts, tell, patience)
+    if expects_gpu(facts):
+        cache = kernel_cache_of(sources, attempts)
+        facts = replace(facts, **{**cache, "folders": (*facts.folders, *cache["folders"])})
     if not quick:
         bus = windows_bus(attempts, patience.command) if sources.kind == "Windows" else facts.bus
         facts = _prove(replace(facts, bus=bus), tell, patience)

@@ -16,6 +16,7 @@ from ssd_detect.doctor.facts import (
     Folder,
     KernelModule,
     LibrarySearch,
+    OwnFiles,
     Package,
     PythonFacts,
     SystemFacts,
@@ -25,10 +26,11 @@ from ssd_detect.doctor.facts import (
 from ssd_detect.doctor.probes.build_info import build_facts
 from ssd_detect.doctor.probes.checkpoint import shipped_checkpoint
 from ssd_detect.doctor.probes.distributions import conda_packages, leftovers, normalised, relevant_distributions
-from ssd_detect.doctor.probes.folders import folder_facts, kernel_cache, temporary_folder
+from ssd_detect.doctor.probes.folders import folder_facts, kernel_cache, own_home, temporary_folder
 from ssd_detect.doctor.probes.hardware import bus_devices, device_files, kernel_module, windows_devices
 from ssd_detect.doctor.probes.libraries import Shelves, find_library
 from ssd_detect.doctor.probes.origins import Origins
+from ssd_detect.doctor.probes.own_files import own_files, strangers
 from ssd_detect.doctor.probes.python import python_facts
 from ssd_detect.doctor.probes.search_places import Opener, all_places, loader_cache, other_folders, search_places
 from ssd_detect.doctor.probes.sources import Sources
@@ -77,6 +79,8 @@ def look_up(sources: Sources, attempts: Attempts, seconds: float) -> dict[str, A
         "conda_packages": attempts.of(conda_packages, sources.conda_prefix, otherwise=()),
         "build": build,
         "packages": attempts.of(installed_packages, distributions, sources.search_path, otherwise={}),
+        "own_files": attempts.of(own_files, otherwise=OwnFiles()),
+        "strangers": attempts.of(strangers, sources.search_path, otherwise={}),
         "toolkits": found,
         "library_search": attempts.of(
             library_search, sources, build, system.machine, found, seconds, otherwise=LibrarySearch()
@@ -99,11 +103,20 @@ def _hardware(sources: Sources, attempts: Attempts) -> dict[str, Any]:
 
 
 def _folders(sources: Sources, attempts: Attempts) -> dict[str, Any]:
+    folders = {"output": sources.working_folder, "temporary": temporary_folder(sources)}
+    return {"folders": tuple(_tried(purpose, path, sources, attempts) for purpose, path in folders.items())}
+
+
+def _tried(purpose: str, path: Path | None, sources: Sources, attempts: Attempts) -> Folder:
+    home = attempts.of(own_home, sources, otherwise=None)
+    return attempts.of(folder_facts, purpose, path, home, otherwise=Folder(purpose, str(path or "")))
+
+
+def kernel_cache_of(sources: Sources, attempts: Attempts) -> dict[str, Any]:
+    """The fields of `Facts` about the folder that compiled kernels go to, on a machine with an NVIDIA GPU."""
     cache = attempts.of(kernel_cache, sources, otherwise=None)
-    folders = {"output": sources.working_folder, "temporary": temporary_folder()}
-    folders |= {"cache": Path(cache.path)} if cache else {}
-    tried = (attempts.of(folder_facts, use, path, otherwise=Folder(use, str(path))) for use, path in folders.items())
-    return {"kernel_cache": cache, "folders": tuple(tried)}
+    folders = (_tried("cache", Path(cache.path), sources, attempts),) if cache else ()
+    return {"kernel_cache": cache, "folders": folders}
 
 
 def windows_bus(attempts: Attempts, seconds: float) -> tuple[BusDevice, ...] | None:

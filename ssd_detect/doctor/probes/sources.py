@@ -20,7 +20,7 @@ class Sources:
         search_path: where Python finds packages, `sys.path`.
         prefix: of the Python environment, `sys.prefix`.
         base_prefix: of the Python that the environment was made from.
-        working_folder: where output goes unless told otherwise.
+        working_folder: where output goes unless told otherwise; None when it no longer exists.
     """
 
     kind: str
@@ -29,19 +29,20 @@ class Sources:
     search_path: tuple[Path, ...]
     prefix: Path
     base_prefix: Path
-    working_folder: Path
+    working_folder: Path | None
 
     @classmethod
     def of_this_machine(cls) -> "Sources":
         """The real ones."""
+        working_folder = _working_folder()
         return cls(
             kind=platform.system(),
             root=Path(Path(sys.executable or ".").absolute().anchor or "/"),
             environment=variables(),
-            search_path=tuple(Path(entry) if entry else Path.cwd() for entry in sys.path),
+            search_path=tuple(path for entry in sys.path if (path := Path(entry) if entry else working_folder)),
             prefix=Path(sys.prefix),
             base_prefix=Path(sys.base_prefix),
-            working_folder=Path.cwd(),
+            working_folder=working_folder,
         )
 
     def folders_in(self, variable: str) -> tuple[Path, ...]:
@@ -59,3 +60,10 @@ class Sources:
         """The folder that a variable names; None when it is not set."""
         value = self.environment.get(variable)
         return Path(value) if value else None
+
+
+def _working_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # deleted by another program
+        return None

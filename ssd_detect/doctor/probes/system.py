@@ -11,6 +11,7 @@ from ssd_detect.doctor.facts import SystemFacts
 from ssd_detect.doctor.probes.commands import run_command
 from ssd_detect.doctor.probes.container import container_kind
 from ssd_detect.doctor.probes.files import read_text
+from ssd_detect.doctor.probes.folders import own_home
 from ssd_detect.doctor.probes.sources import Sources
 
 _AVX_FEATURE = 39  # PF_AVX_INSTRUCTIONS_AVAILABLE of winnt.h
@@ -21,7 +22,13 @@ _EFI_VARIABLE_BYTES = 5  # four of attributes, then the value
 def system_facts(sources: Sources) -> SystemFacts:
     """What kind of machine this is."""
     probe = {"Linux": _linux, "Windows": _windows, "Darwin": _mac}.get(sources.kind)
-    common = {"kind": sources.kind, "machine": platform.machine(), "shell": _shell(sources)}
+    has_own_home = None if sources.kind == "Windows" else own_home(sources) is not None
+    common = {
+        "kind": sources.kind,
+        "machine": platform.machine(),
+        "shell": _shell(sources),
+        "has_own_home": has_own_home,
+    }
     common |= {"release": platform.release(), "name": f"{sources.kind} {platform.release()}"}
     return SystemFacts(**(common | (probe(sources) if probe else {})))
 

@@ -28,9 +28,13 @@ def xla_files(sources: Sources, tensorflow: Path | None) -> XlaFiles:
 def _folders(sources: Sources, tensorflow: Path | None, data_dir: str | None) -> Iterator[Path]:
     if data_dir is not None:
         yield Path(data_dir)
-    yield from (sources.working_folder / "cuda_sdk_lib", sources.root / "usr/local/cuda", sources.root / "opt/cuda")
+    here = sources.working_folder
+    if here is not None:
+        yield here / "cuda_sdk_lib"
+    yield from (sources.root / "usr/local/cuda", sources.root / "opt/cuda")
     if tensorflow is not None:
         site_packages = tensorflow.parent
         yield from (site_packages / "nvidia" / "cuda_nvcc", site_packages.parent / "nvidia" / "cuda_nvcc")
         yield site_packages / "cuda"
-    yield sources.working_folder
+    if here is not None:
+        yield here
