@@ -13,7 +13,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
+
+_SIGNALLED = 128  # plus its number is the status of a process that a signal ended
 
 
 def silence_tensorflow() -> None:
@@ -31,6 +34,20 @@ def tell_where_on_signal() -> None:
     number = getattr(signal, "SIGUSR1", None)
     if number is not None:
         faulthandler.register(number)
+
+
+@contextmanager
+def terminated_in_order() -> Iterator[None]:
+    """Inside the block, SIGTERM ends this process with status 143 and all that is to be done at an end."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(_SIGNALLED + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def hide_gpus() -> None:
@@ -58,6 +75,11 @@ def open_standard_streams() -> None:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person watches; a closed stream is None."""
     return stream is not None and stream.isatty()
+
+
+def shows_colours(stream: TextIO | None) -> bool:
+    """Whether colours are wanted and can be seen; see https://no-color.org."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager

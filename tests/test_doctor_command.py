@@ -6,6 +6,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
@@ -43,7 +44,7 @@ def test_a_gpu_that_is_required_and_not_there() -> None:
     done = run_doctor("--quick", "--device", "cpu", "--require-gpu")
     assert done.returncode == 1
     assert "fail    there is no GPU to use, since --device cpu leaves all alone\n" in done.stdout
-    assert done.stdout.endswith("\nShould work on the CPU; for the GPU: leave out --device cpu\n")
+    assert done.stdout.endswith("since --device cpu leaves all alone; leave out --device cpu\n")
 
 
 def test_a_quick_look_takes_less_than_two_seconds(tmp_path: Path) -> None:
@@ -194,3 +195,51 @@ def test_in_a_folder_that_was_deleted(tmp_path: Path) -> None:
     done = run_doctor("--quick", "--json", preexec_fn=delete_own_folder)
     jsonschema.validate(json.loads(done.stdout), SCHEMA)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+@pytest.mark.parametrize("name_value", [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_colours_for_those_who_want_none(name_value: tuple[str, str]) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    run_doctor("--quick", "--device", "cpu", stdout=theirs, environment=dict([name_value]))
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "Python" in shown
+    assert "\x1b" not in shown
+
+
+def test_nothing_that_is_found_drives_the_terminal(tmp_path: Path) -> None:
+    write_stub(
+        tmp_path, "import sys; print('\\x1b[31mred\\tblue\\x07', file=sys.stderr); raise ImportError('\\x1b]0;x\\x07')"
+    )
+    done = run_doctor("-v", stubs=tmp_path, environment={"XLA_FLAGS": "\x1b[2J\x9b31m"})
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.stdout + done.stderr)
+    assert "XLA_FLAGS=\\x1b[2J" in done.stdout
+    assert "\\x1b[31mred    blue" in re.sub(" +", "    ", done.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_sigterm_leaves_no_folder_and_no_child(tmp_path: Path) -> None:
+    source = "import os, time; open(os.environ['MARK'], 'w').write(str(os.getpid())); time.sleep(600)"
+    write_stub(tmp_path, source)
+    room, mark = tmp_path / "room", tmp_path / "mark"
+    room.mkdir()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    environment |= {"TMPDIR": str(room), "MARK": str(mark)}
+    process = subprocess.Popen([sys.executable, "-m", "ssd_detect", "doctor"], env=environment)
+    deadline = time.monotonic() + 60
+    while not (mark.exists() and mark.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(room.iterdir())
+    process.terminate()
+    assert process.wait(20) == 143
+    assert list(room.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
+def test_the_help_says_what_a_quick_look_is_worth() -> None:
+    assert "nothing was found that stops detection" in " ".join(run_doctor("--help").stdout.split())

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, fields, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -121,8 +122,8 @@ def test_a_gpu_that_tensorflow_does_not_list_for_no_known_reason() -> None:
     facts = machine("healthy-linux").facts
     unused = machine("f05-no-libraries").facts
     facts = replace(unused, library_search=facts.library_search)
-    step = "ssd-detect doctor -v   shows what TensorFlow said"
-    assert judge(facts).sentence == f"Works on the CPU; for the GPU: {step}"
+    why, step = "TensorFlow lists no GPU, and no reason is known", "ssd-detect doctor -v (shows what TensorFlow said)"
+    assert judge(facts).sentence == f"Works on the CPU; for the GPU: {why}; type: {step}"
     told = judge(replace(facts, log="E0000 CUDA_ERROR_OUT_OF_MEMORY: out of memory"))
     assert "memory" in next(check.found for check in told.checks if check.name == "devices")
 
@@ -134,7 +135,8 @@ def test_an_import_that_fails_along_with_numpy_is_skipped() -> None:
     marks = {check.name: (check.mark, check.step) for check in verdict.checks}
     assert marks["TensorFlow"] == ("skipped", "")
     assert marks["OpenCV"] == ("fail", "repair NumPy first")
-    assert verdict.sentence == "Cannot detect: NumPy cannot be imported: ImportError: libcblas.so.3."
+    why, step = "NumPy cannot be imported: ImportError: libcblas.so.3", "install --force-reinstall 'numpy>=1.26'"
+    assert verdict.sentence == f"Cannot detect: {why}; type: /env/bin/python -m pip {step}"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +160,35 @@ def test_a_gpu_without_a_name() -> None:
     assert isinstance(facts.tensorflow, TensorFlowFacts)
     nameless = replace(facts.tensorflow, devices=(DeviceFacts("CPU:0"), DeviceFacts("GPU:0")))
     assert judge(replace(facts, tensorflow=nameless)).sentence == "Everything works on GPU 0."
+
+
+def test_a_gpu_that_is_required_where_there_is_none() -> None:
+    for name, verb in (("cpu-only", "Works"), ("quick-cpu", "Should work"), ("macos", "Works")):
+        verdict = judge(machine(name).facts, require_gpu=True)
+        assert verdict.sentence == f"{verb} on the CPU, but there is no NVIDIA GPU in this machine."
+        assert not verdict.works_on_gpu
+        assert not any("--require-gpu" in check.step for check in verdict.checks)
+
+
+@pytest.mark.parametrize("name", ["f02-no-driver", "healthy-linux", "f29-noise"])
+def test_a_driver_that_is_not_found_is_noise_only_without_a_gpu(name: str) -> None:
+    said = "Could not find cuda drivers on your machine"
+    details = [d for check in judge(replace(machine(name).facts, log=said)).checks for d in check.details]
+    assert not any("harmless" in detail for detail in details)
+    without = judge(replace(machine("cpu-only").facts, log=said))
+    assert any("harmless" in detail for check in without.checks for detail in check.details)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_is_told_to_take_over_folders_of_others(name: str) -> None:
+    for check in judge(machine(name).facts).checks:
+        assert "chown" not in check.step or "/home/ann/" in check.step
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ssd_detect_is_installed_from_no_index(name: str) -> None:
+    for check in judge(machine(name).facts).checks:
+        assert not re.search(r"(install|reinstall|no-deps|ssd) ssd-detect\b", check.step)
 
 
 # ---------------------------------------------------------------- the lines
@@ -219,7 +250,21 @@ def test_each_file_of_a_machine_is_small() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["healthy-linux", "windows-2.10", "f07-old-cudnn", "wsl2", "f17-memory-taken", "macos"]
+    "name",
+    [
+        "healthy-linux",
+        "windows-2.10",
+        "f07-old-cudnn",
+        "wsl2",
+        "f17-memory-taken",
+        "macos",
+        "f04-half-updated",
+        "f17-exclusive",
+        "f27-after-suspend",
+        "f15-ptxas-missing",
+        "f13-blackwell-2.20",
+        "driver-says-too-old",
+    ],
 )
 def test_whatever_is_unknown_the_doctor_has_a_verdict(name: str) -> None:
     """Each part in turn, then each field of each part, as if its probe had failed."""
@@ -227,7 +272,16 @@ def test_whatever_is_unknown_the_doctor_has_a_verdict(name: str) -> None:
     for hole in _with_holes(facts):
         verdict = judge(hole)
         assert verdict.sentence
-        assert plain(list(report_lines(verdict, verbose=True))[-1]) == verdict.sentence
+        lines = [plain(line) for line in report_lines(verdict, verbose=True)]
+        assert lines[-1] == verdict.sentence
+        assert not re.search(r"\bNone\b", "\n".join(lines)), hole
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_shows_a_value_of_python(name: str) -> None:
+    for require_gpu in (False, True):
+        lines = report_lines(judge(machine(name).facts, require_gpu=require_gpu), verbose=True)
+        assert not re.search(r"\b(None|True|False)\b", "\n".join(lines))
 
 
 def _with_holes(facts: Facts) -> Iterator[Facts]:
@@ -235,6 +289,16 @@ def _with_holes(facts: Facts) -> Iterator[Facts]:
     for field in fields(Facts):
         part = getattr(facts, field.name)
         yield replace(facts, **{field.name: getattr(unknown, field.name)})
-        for inner in fields(part) if is_dataclass(part) else ():
-            if inner.default is not MISSING:
-                yield replace(facts, **{field.name: replace(part, **{inner.name: inner.default})})
+        for hole in _holes(part):
+            yield replace(facts, **{field.name: hole})
+
+
+def _holes(part: Any) -> Iterator[Any]:
+    """A record, or a tuple of them, with one field after the other unknown, also of the records within."""
+    if isinstance(part, tuple):
+        for place, one in enumerate(part):
+            yield from ((*part[:place], hole, *part[place + 1 :]) for hole in _holes(one))
+    for inner in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
+        if inner.default is not MISSING:
+            yield replace(part, **{inner.name: inner.default})
+        yield from (replace(part, **{inner.name: hole}) for hole in _holes(getattr(part, inner.name)))

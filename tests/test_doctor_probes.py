@@ -304,7 +304,7 @@ def test_a_folder_that_cannot_be_written_to() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a folder on a full disk")
 def test_a_full_disk_is_found_by_writing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: Path("/dev/full").open("wb"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: Path("/dev/full").open("wb"))  # noqa: SIM115
     found = folder_facts("temporary", tmp_path)
     assert (found.is_writable, found.error) == (False, "No space left on device")
 

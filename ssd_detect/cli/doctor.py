@@ -5,6 +5,7 @@ import sys
 import click
 
 from ssd_detect.cli.doctor_lines import report_lines
+from ssd_detect.cli.talk import say
 from ssd_detect.doctor.check import Verdict
 from ssd_detect.doctor.judge import judge
 from ssd_detect.doctor.probes import gather
@@ -12,7 +13,14 @@ from ssd_detect.doctor.recipe import recipe
 from ssd_detect.doctor.recipe_text import recipe_lines
 from ssd_detect.doctor.redaction import Redactor
 from ssd_detect.doctor.report import report
-from ssd_detect.environment import home_folders, host_names, is_terminal, user_names
+from ssd_detect.environment import (
+    home_folders,
+    host_names,
+    is_terminal,
+    shows_colours,
+    terminated_in_order,
+    user_names,
+)
 from ssd_detect.errors import ExitStatus
 from ssd_detect.settings import Device
 
@@ -20,7 +28,9 @@ from ssd_detect.settings import Device
 @click.command()
 @click.option("--device", default="auto", show_default=True, metavar="auto|cpu|gpu:N",
               help="Where to try detection; cpu leaves every GPU untouched.")  # fmt: skip
-@click.option("--quick", is_flag=True, help="Only look, in under two seconds: do not start TensorFlow, do not detect.")
+@click.option("--quick", is_flag=True,
+              help="Only look, in under two seconds, and try nothing: status 0 then means that nothing was found that "
+                   "stops detection.")  # fmt: skip
 @click.option("--require-gpu", is_flag=True, help="End with status 0 only if detection works on a GPU.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a bug report, without home, user and host names.")
 @click.option("--for", "requirement", metavar="REQUIREMENT",
@@ -35,15 +45,17 @@ def doctor(device: str, quick: bool, require_gpu: bool, as_json: bool, requireme
     if requirement is not None:
         click.echo("\n".join(recipe_lines(recipe(requirement))))
         return ExitStatus.DONE
-    facts = gather(str(Device.parse(device)), _tell_step, quick=quick)
+    with terminated_in_order():
+        facts = gather(str(Device.parse(device)), _tell_step, quick=quick)
     _tell_step("")
-    if verbose and facts.log and not as_json:
-        click.echo(facts.log, err=True)
+    if verbose and not as_json:
+        for line in facts.log.splitlines():
+            say(line.expandtabs(), err=True)
     verdict = judge(facts, require_gpu=require_gpu)
     if as_json:
         click.echo(report(facts, verdict, Redactor(home_folders(), user_names(), host_names())))
     else:
-        click.echo("\n".join(report_lines(verdict, verbose)))
+        click.echo("\n".join(report_lines(verdict, verbose)), color=shows_colours(sys.stdout))
     return _status(verdict, require_gpu)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import click
 
+from ssd_detect.cli.talk import printable
 from ssd_detect.doctor.check import Check, Mark, Verdict
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "skipped": "bright_black"}
@@ -26,14 +27,14 @@ def report_lines(verdict: Verdict, verbose: bool) -> Iterator[str]:
             yield click.style(heading.ljust(_GROUP_WIDTH), bold=True) + line
             heading = ""
     yield ""
-    yield click.style(verdict.sentence, bold=True)
+    yield click.style(printable(verdict.sentence), bold=True)
 
 
 def _group_lines(checks: list[Check], verbose: bool) -> Iterator[str]:
     """Short ones that are ok share a line, so that the whole fits on a screen when all is well."""
     for is_short, members in itertools.groupby(checks, key=lambda check: not verbose and _is_short(check)):
         if is_short:
-            yield _marked("ok", ", ".join(_told(check) for check in members))
+            yield _marked("ok", printable(", ".join(_told(check) for check in members)))
         else:
             for check in members:
                 yield from _check_lines(check, verbose)
@@ -53,12 +54,12 @@ def _marked(mark: Mark, text: str) -> str:
 
 
 def _check_lines(check: Check, verbose: bool) -> Iterator[str]:
-    yield _marked(check.mark, _told(check))
+    yield _marked(check.mark, printable(_told(check)))
     if check.wanted:
-        yield f"{_INDENT}wanted: {check.wanted}"
+        yield f"{_INDENT}wanted: {printable(check.wanted)}"
     if check.step:
-        first, *more = check.step.splitlines()
+        first, *more = map(printable, check.step.splitlines())
         yield f"{_INDENT}next:   {first}"
         yield from (f"{_INDENT}        {line}" for line in more)
     if verbose:
-        yield from (f"{_INDENT}{line}" for line in check.details)
+        yield from (f"{_INDENT}{printable(line)}" for line in check.details)

@@ -14,12 +14,17 @@ def say(text: str, *, err: bool = False) -> None:
 
     What a name holds that would break the line, or drive the terminal, is spelled out, such as a line feed as `\\n`.
     """
-    line = "".join(_spelled(c) if unicodedata.category(c) in _UNPRINTABLE else c for c in text)
+    line = printable(text)
     stream = sys.stderr if err else sys.stdout
     if hasattr(stream, "rich_proxied_file"):  # click would write past the bar, into its line
         stream.write(f"{line}\n")
     else:
         click.echo(line, err=err)
+
+
+def printable(text: str) -> str:
+    """The text with what drives a terminal spelled out."""
+    return "".join(_spelled(c) if unicodedata.category(c) in _UNPRINTABLE else c for c in text)
 
 
 def _spelled(character: str) -> str:

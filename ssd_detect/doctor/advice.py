@@ -30,6 +30,20 @@ def steps() -> Mapping[str, Mapping[str, str]]:
     return content
 
 
+def in_sentence(step: str) -> str:
+    """The one thing to do, as the end of a sentence: `type: ` before a command, its remark in parentheses."""
+    command, _, remark = step.splitlines()[0].partition("   ")
+    if remark:
+        remark = f" {remark.strip()}" if remark.strip().startswith("(") else f" ({remark.strip()})"
+    return f"{'type: ' if _is_command(command) else ''}{command}{remark}"
+
+
+def _is_command(step: str) -> bool:
+    word = step.split(" ")[0]
+    is_program = re.match(r"[\"'$]|python3\.\d+$|/|[A-Z]:\\", word) is not None
+    return is_program or word in steps()["commands"]["begin_with"].split()
+
+
 # ---------------------------------------------------------------- Python packages
 
 

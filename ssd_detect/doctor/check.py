@@ -18,6 +18,7 @@ Group = Literal[
 ]
 
 
+NO_GPU = "there is no NVIDIA GPU in this machine"
 _SPEAKING = ("GPU", "GPU code", "devices", "operations", "detection")  # whose `found` names what it is about
 
 

@@ -1,10 +1,13 @@
 """`judge`: facts in; checks, a yes or no, and one sentence out. Pure: no look at the machine, no process, no clock."""
 
-from ssd_detect.doctor.check import Check, Verdict
+from ssd_detect.doctor.advice import in_sentence
+from ssd_detect.doctor.check import NO_GPU, Check, Verdict
 from ssd_detect.doctor.checks import checks_of
 from ssd_detect.doctor.expected import is_as_expected
 from ssd_detect.doctor.facts import Facts
 from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, gpu_in_question, on_gpu, running
+
+_ARTICLES = {"driver": "its ", "build": "the "}  # before names of checks that are not names
 
 
 def judge(facts: Facts, *, require_gpu: bool = False) -> Verdict:
@@ -52,8 +55,11 @@ def _praise(checks: tuple[Check, ...], facts: Facts, works_on_gpu: bool) -> str:
     gpu_fault = _stopping(faults, "gpu")
     but = _but([fault for fault in faults if fault is not gpu_fault], fails_only=gpu_fault is not None)
     start = f"{_verb(facts, bool(faults), works_on_gpu)} on {_place(facts, works_on_gpu)}{but}"
+    if gpu_fault is not None and gpu_fault.found == NO_GPU:
+        return f"{_verb(facts, True, works_on_gpu)} on the CPU, but {NO_GPU}."
     if gpu_fault is not None:
-        return f"{start}; for the GPU: {gpu_fault.step.splitlines()[0]}"
+        article = _ARTICLES.get(gpu_fault.name, "")
+        return f"{start}; for the GPU: {article}{gpu_fault.as_clause()}; {in_sentence(gpu_fault.step)}"
     if facts.device_asked == "cpu" and not facts.quick:
         return f"{start}; GPUs were left alone, as --device cpu asks."
     proof = "; ssd-detect doctor without --quick proves it" if facts.quick and not faults else ""
@@ -94,4 +100,4 @@ def _complaint(checks: tuple[Check, ...], facts: Facts) -> str:
     faults = [check for check in checks if check.is_fault]
     cause = _stopping(faults, "detection") or _stopping(faults, "gpu") or faults[0]
     cpu = "; it works with --device cpu" if is_as_expected(facts.cpu_trial) else ""
-    return f"Cannot detect: {cause.as_clause()}{cpu}."
+    return f"Cannot detect: {cause.as_clause()}{cpu}; {in_sentence(cause.step)}"

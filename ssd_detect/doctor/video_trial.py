@@ -59,7 +59,8 @@ def _tried(name: str, use: Callable[[], None], folder: Path) -> Tried:
     try:
         use()
     except Exception as error:
-        traceback.print_exc()
+        if not _HARDWARE.fullmatch(name):  # which is missing nearly everywhere, and then no fault
+            traceback.print_exc()
         failure = failure_of(error)
         return Tried(name, replace(failure, detail=failure.detail.replace(f"{folder}{os.sep}", "")))
     return Tried(name)

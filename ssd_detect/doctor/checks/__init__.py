@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import get_args
 
-from ssd_detect.doctor.check import Check, Group
+from ssd_detect.doctor.check import NO_GPU, Check, Group
 from ssd_detect.doctor.checks.devices import cache_check, devices_check, memory_check, operations_check
 from ssd_detect.doctor.checks.driver import driver_check
 from ssd_detect.doctor.checks.folders import folder_checks
@@ -160,9 +160,9 @@ def _has_none(facts: Facts) -> bool:
 
 
 def _nothing_to_use(facts: Facts) -> Check:
-    found, step = "there is no GPU to use", "leave out --require-gpu"
+    found, step = NO_GPU, "use a computer with an NVIDIA GPU, or the CPU"
     if facts.device_asked == "cpu":
-        found, step = f"{found}, since --device cpu leaves all alone", "leave out --device cpu"
+        found, step = "there is no GPU to use, since --device cpu leaves all alone", "leave out --device cpu"
     elif asks_for_gpu(facts):
         step = "ssd-detect doctor --device cpu"
     return Check("devices", "devices", "fail", found, "a GPU", step, stops="gpu")

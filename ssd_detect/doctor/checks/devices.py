@@ -5,8 +5,9 @@ from dataclasses import replace
 from ssd_detect.doctor.advice import SHOW_LOG, set_variable, unset
 from ssd_detect.doctor.check import Check
 from ssd_detect.doctor.checks.gpu import is_compiled_first
+from ssd_detect.doctor.checks.gpu_users import name_of, step_for_users
 from ssd_detect.doctor.checks.imports import how_it_ended
-from ssd_detect.doctor.facts import DeviceFacts, DeviceTrial, Facts, Failure, Gpu, GpuProcess
+from ssd_detect.doctor.facts import DeviceFacts, DeviceTrial, Facts, Failure, Gpu
 from ssd_detect.doctor.situation import asks_for_gpu, expects_gpu, gpu_in_question, running, sees_gpu
 from ssd_detect.doctor.tables import message_in
 
@@ -20,37 +21,21 @@ def memory_check(facts: Facts) -> Check | None:
     gpu = gpu_in_question(facts)
     if gpu is None or gpu.free_mib is None:
         return None
-    check = Check("devices", "memory", "ok", f"of GPU {gpu.index}: {gpu.free_mib} of {gpu.total_mib} MiB free")
-    fault = replace(check, mark="warn", id="F17", step=_end(gpu), stops="gpu")
+    check = Check("devices", "memory", "ok", f"of GPU {gpu.index}: {_memory(gpu)} free")
+    fault = replace(check, mark="warn", id="F17", step=step_for_users(gpu), stops="gpu")
     if (gpu.compute_mode or "").lower().startswith("exclusive") and gpu.processes:
-        names = ", ".join(_name(process) for process in gpu.processes)
+        names = ", ".join(name_of(process) for process in gpu.processes)
         found = f"of GPU {gpu.index} is kept for one process (compute mode {gpu.compute_mode}), which is {names}"
         return replace(fault, found=found)
     if gpu.free_mib >= _NEEDED_MIB:
         return check
-    found = (
-        f"of GPU {gpu.index} is taken: {gpu.free_mib} of {gpu.total_mib} MiB are free, about {_NEEDED_MIB} are needed"
-    )
+    found = f"of GPU {gpu.index} is taken: {_memory(gpu)} are free, about {_NEEDED_MIB} are needed"
     return replace(fault, found=found, wanted=f"{_NEEDED_MIB} MiB")
 
 
-def _end(gpu: Gpu) -> str:
-    """Never an offer to end it for the user: it may be somebody's training."""
-    other = "choose another GPU, or: --device cpu"
-    if not gpu.processes:
-        return f"end what uses GPU {gpu.index} (nvidia-smi may list it), or {other}"
-    largest = max(gpu.processes, key=lambda process: process.used_mib or 0)
-    return f"end {_name(largest)} ({_identity(largest)}) if it is yours, or {other}"
-
-
-def _name(process: GpuProcess) -> str:
-    return (process.name or "a program").replace("\\", "/").rsplit("/", 1)[-1]
-
-
-def _identity(process: GpuProcess) -> str:
-    words = [f"process {process.pid}"]
-    words += [f"{process.used_mib} MiB"] if process.used_mib else []
-    return ", ".join(words + ([f"user {process.user}"] if process.user else []))
+def _memory(gpu: Gpu) -> str:
+    total = f" of {gpu.total_mib}" if gpu.total_mib is not None else ""
+    return f"{gpu.free_mib}{total} MiB"
 
 
 def cache_check(facts: Facts) -> Check | None:

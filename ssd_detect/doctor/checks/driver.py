@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ssd_detect.doctor.advice import install_driver, rebuild_module, unset
 from ssd_detect.doctor.check import Check
+from ssd_detect.doctor.checks.gpu_users import step_for_users
 from ssd_detect.doctor.facts import Facts
 from ssd_detect.doctor.situation import gpu_in_question, gpu_name, system_of, tensorflow_version
 from ssd_detect.doctor.table_file import tables
@@ -15,6 +16,7 @@ _UVM = "/dev/nvidia-uvm"
 _REBOOT = "reboot"
 _NO_DEVICE, _STUB, _MISMATCH, _NOT_SUPPORTED, _NOT_READY = 100, 34, 803, 804, 802  # of cuInit
 _TOO_OLD = 35
+_IN_USE = (2, 46)  # out of memory; all devices unavailable
 _LOST = (15, 16)  # of NVML
 
 
@@ -120,7 +122,7 @@ def _half_updated(check: Check, facts: Facts) -> Check | None:
     differ = module is not None and library is not None and release(module) != release(library)
     if "/compat/" in (facts.driver.path or "") or not (differ or facts.driver.init_code == _MISMATCH):
         return None
-    found = f"is half updated: kernel module {module}, libraries {library}"
+    found = f"is half updated: kernel module {module or 'of unknown version'}, libraries {library or 'of another'}"
     return replace(check, found=found, wanted="the same version", step=_REBOOT, id="F04")
 
 
@@ -160,6 +162,10 @@ def _not_starting(check: Check, facts: Facts) -> Check | None:
         return None
     meaning = cuda_error(code or 0)
     found = f"does not start: cuInit says {code}" + (f", {meaning}" if meaning else "")
+    gpu = gpu_in_question(facts)
+    if code in _IN_USE:
+        step = step_for_users(gpu) if gpu else "end the programs that use the GPU, or: --device cpu"
+        return replace(check, found=found, step=step, id="F17")
     return replace(check, found=found, step=_step_for(code, facts), id="F27")
 
 
@@ -169,7 +175,7 @@ def _step_for(code: int | None, facts: Facts) -> str:
     if code == _NO_DEVICE:
         return _branch_step(facts)
     if facts.system.kind != "Linux" or facts.system.wsl:
-        return "wsl --shutdown in PowerShell, or restart Windows" if facts.system.wsl else "restart Windows"
+        return "type in PowerShell: wsl --shutdown; or restart Windows" if facts.system.wsl else "restart Windows"
     return "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm   (needs root), or reboot"
 
 
@@ -197,13 +203,20 @@ def _no_uvm(check: Check, facts: Facts) -> Check | None:
 def _too_old(check: Check, facts: Facts) -> Check | None:
     version, tensorflow = driver_version(facts), tensorflow_version(facts)
     needed = _needed_driver(facts, tensorflow) if tensorflow else ""
+    step = f"{install_driver(facts)}{_last_branch(facts)}"
     if not version or not needed or not is_older(version, needed):
-        return None
+        return _said_too_old(replace(check, step=step, id="F03"), facts)
     row = row_for(tensorflow or "")
     cuda = row.row.cuda if row else "unknown"
     found = f"{check.found}; TensorFlow {tensorflow}, built for CUDA {cuda}, needs {needed} or newer on this GPU"
-    step = f"{install_driver(facts)}{_last_branch(facts)}"
     return replace(check, found=found, wanted=f"{needed} or newer", step=step, id="F03")
+
+
+def _said_too_old(check: Check, facts: Facts) -> Check | None:
+    """By the driver itself, where no table says so."""
+    if facts.driver.init_code != _TOO_OLD:
+        return None
+    return replace(check, found=f"{check.found}; cuInit says {_TOO_OLD}, {cuda_error(_TOO_OLD)}")
 
 
 def _last_branch(facts: Facts) -> str:

@@ -36,7 +36,7 @@ def _system_name(facts: Facts) -> str:
     system = facts.system
     where = [f"WSL{system.wsl}"] if system.wsl else []
     where += [f"in a container ({system.container})"] if system.container else []
-    libc = [f"{system.libc} {system.libc_version}"] if system.libc else []
+    libc = [" ".join(filter(None, (system.libc, system.libc_version)))] if system.libc else []
     return ", ".join([system.name or system.kind, system.machine or "unknown processor", *libc, *where])
 
 

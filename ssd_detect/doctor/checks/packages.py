@@ -132,7 +132,8 @@ def _tensorflow(facts: Facts) -> Check:
 
 def _origins(facts: Facts) -> tuple[str, ...]:
     """Who installed what, where."""
-    wheels = (f"{d.name} {d.version} in {d.folder}, by {d.installer}" for d in facts.distributions if d.owns_tensorflow)
+    owners = (d for d in facts.distributions if d.owns_tensorflow)
+    wheels = (f"{d.name} {d.version} in {d.folder}, by {d.installer or 'an unknown installer'}" for d in owners)
     return (*wheels, *(f"conda: {p.name} {p.version} {p.build} of {p.channel}" for p in facts.conda_packages))
 
 

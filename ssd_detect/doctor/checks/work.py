@@ -10,6 +10,7 @@ from ssd_detect.doctor.checks.imports import NOT_TRIED, how_it_ended
 from ssd_detect.doctor.checks.packages import package_check
 from ssd_detect.doctor.expected import EXPECTED, is_as_expected, object_text
 from ssd_detect.doctor.facts import VIDEO_PACKAGES, Facts, Failure, TrialFacts, Tried
+from ssd_detect.doctor.situation import expects_gpu
 
 _FEW = 4
 _FONTS = "ssd_detect/media/drawing/fonts"
@@ -68,9 +69,10 @@ def _sound(trial: TrialFacts) -> str:
 
 def _noise(facts: Facts) -> tuple[str, ...]:
     """What the log says and does not mean, so that nobody chases it."""
-    return tuple(
-        f'harmless in the log: "{part}" ({why})' for part, why in steps()["noise"].items() if part in facts.log
-    )
+    parts = dict(steps()["noise"])
+    if not expects_gpu(facts):
+        parts |= steps()["noise_without_gpu"]
+    return tuple(f'harmless in the log: "{part}" ({why})' for part, why in parts.items() if part in facts.log)
 
 
 # ---------------------------------------------------------------- video

@@ -91,7 +91,8 @@ def gather(
 def _ask_driver(facts: Facts, sources: Sources, attempts: Attempts, tell: Tell, patience: Patience) -> Facts:
     """NVML and CUDA are asked at the same time, by two children: either may need a second to wake the GPUs."""
     tell("NVIDIA driver")
-    with Child("auto") as one, Child("auto") as other, ThreadPoolExecutor(1) as pool:
+    # The children end first, and with them what waits for their answers.
+    with ThreadPoolExecutor(1) as pool, Child("auto") as one, Child("auto") as other:
         waking = pool.submit(
             attempts.of, gpu_report, one, sources, patience.driver, patience.command, otherwise=GpuReport()
         )
