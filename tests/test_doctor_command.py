@@ -81,6 +81,14 @@ def test_for_prints_a_recipe_and_looks_at_nothing(tmp_path: Path) -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
+@pytest.mark.parametrize("other", [("--json",), ("--quick",), ("--require-gpu",), ("--device", "auto")])
+def test_for_goes_alone(other: tuple[str, ...]) -> None:
+    done = run_doctor("--for", "2.10", *other)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--for looks at nothing on this machine: it does not go with {other[0]} " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("doctor", "--help"), ("--version",)])
 def test_help_and_version_with_everything_broken(arguments: tuple[str, ...], tmp_path: Path) -> None:
     broken(tmp_path, "tensorflow", "numpy", "cv2", "av", "safetensors", "PIL", "pynvml")

@@ -108,14 +108,73 @@ def test_ways_to_ask(requirement: str, version: str) -> None:
 
 @pytest.mark.parametrize(
     "requirement",
-    ["", " ", "==", "torch==2.1", "tensorflow==", "tensorflow==99", "tensorflow==1.11", "tensorflow==2.22", "1.16", "2",
-     "tensorflow>=2.10", "tensorflow2.10", "tensorflow==x", "numpy", "-1", "tensorflow==2.10,<3", "ünï"],
+    ["", " ", "==", "torch==2.1", "tensorflow==", "tensorflow==1.11", "tensorflow==2.22", "1.16", "tensorflow==2.07",
+     "tensorflow==2.1\uff15", "\uff12.\uff11\uff15", "tensorflow==02.1", "tensorflow==2.1.01",
+     "tensorflow2.10", "tensorflow==x", "numpy", "-1", "ünï", "torch>=2"],
 )  # fmt: skip
 def test_what_is_no_known_tensorflow(requirement: str) -> None:
     with pytest.raises(SettingError, match=r"known are 1\.12 to 2\.21, as in --for tensorflow==2\.21") as caught:
         recipe(requirement)
     assert caught.value.exit_status is ExitStatus.USAGE
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    ["tensorflow>=2", "tensorflow>=2.10", "tensorflow~=2.10", "tensorflow[foo]", "tensorflow[and-cuda]>=2.16",
+     "tensorflow==2", "tensorflow==2.*", "2", "tensorflow==99", "tensorflow==2.10,<3", "tensorflow<2.11", ">=2.10",
+     "tensorflow!=2.10", "tensorflow===2.10"],
+)  # fmt: skip
+def test_one_exact_version_is_asked_for(requirement: str) -> None:
+    words = r"give one exact version, such as tensorflow==2\.21 \(known are 1\.12 to 2\.21\)"
+    with pytest.raises(SettingError, match=words):
+        recipe(requirement)
+
+
+@pytest.mark.parametrize("version", ["1.15.99", "1.15.1", "2.16.0", "2.10.2", "2.20.7"])
+def test_a_release_that_was_never_published(version: str) -> None:
+    with pytest.raises(SettingError, match=rf"there is no TensorFlow {re.escape(version)}; there are \d"):
+        recipe(f"tensorflow=={version}")
+
+
+@pytest.mark.parametrize("version", ["1.15.5", "2.16.1", "2.16.0rc1", "2.15.0.post1", "2.21.4"])
+def test_a_release_that_was_or_may_have_been_published(version: str) -> None:
+    assert recipe(version).version == version
+
+
+def test_the_build_for_the_cpu_comes_first_where_it_was_asked_for() -> None:
+    text = "\n".join(recipe_lines(recipe("tensorflow-cpu==2.20")))
+    assert "\nCPU\n  install    python -m pip install tensorflow-cpu==2.20.0\n\nLinux\n" in text
+    old = recipe("tensorflow-cpu==2.10")
+    assert old.cpu == 'python -m pip install tensorflow-cpu==2.10.1 "numpy>=1.20,<2" "protobuf>=3.9.2,<3.20"'
+    assert recipe("tensorflow==2.20").cpu == ""
+
+
+def test_no_system_gets_a_numpy_that_breaks_it() -> None:
+    caps = '"numpy>=1.20,<2" "protobuf>=3.9.2,<3.20"'
+    for version in ("2.10", "2.11"):
+        found = recipe(version)
+        assert all(any(caps in line for line in system.commands) for system in found.systems)
+        assert found.macos.count(caps) == 2
+        assert "Python 3.7 to 3.10; " in found.macos
+    assert '"numpy>=1.23.5,<2"' in systems(recipe("2.14.0"))[0].commands[0]
+    assert "numpy" not in recipe("2.21").macos
+
+
+@pytest.mark.parametrize(
+    ("version", "span"),
+    [("2.3", "(compute capability 3.5 to 3.7, 5.2 to 7.5)"), ("2.10", "(compute capability 3.5 to 7.5)")],
+)
+def test_gpus_in_between_are_not_promised(version: str, span: str) -> None:
+    assert span in "\n".join(recipe_lines(recipe(version)))
+
+
+def test_new_gpus_are_named_where_they_do_not_work() -> None:
+    assert "No code for newer GPUs: Blackwell (RTX 50), Rubin." in recipe("2.20").notes
+    for version in ("1.15", "2.10", "2.18"):
+        (note,) = [note for note in recipe(version).notes if "No code for newer" in note]
+        assert "Blackwell (RTX 50)" in note
+    assert not any("No code for newer" in note for note in recipe("2.21").notes)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +222,7 @@ def test_gpus(version: str, native: tuple[str, str], compiled: tuple[str, ...]) 
     ("version", "words"),
     [
         ("1.15", "for the CPU (x86_64): "),
-        ("2.10", '"tensorflow-macos==2.10.*" "tensorflow-metal==0.6.*"'),
+        ("2.10", '"tensorflow-macos==2.10.*" "tensorflow-metal==0.6.*" "numpy>=1.20,<2"'),
         ("2.16.2", "for the CPU (arm64 or x86_64): python -m pip install tensorflow==2.16.2"),
         ("2.17", 'for the CPU (arm64): python -m pip install tensorflow==2.17.1; for the GPU of an Apple chip: '
                  'python -m pip install "tensorflow==2.17.*" "tensorflow-metal==1.1.*"'),
@@ -179,7 +238,7 @@ TEXT_OF_1_15 = """\
 TensorFlow 1.15 is built for CUDA 10.0 and cuDNN 7.4
   NumPy      >=1.16,<2
   protobuf   >=3.6.1,<3.21
-  GPUs       Kepler, Maxwell, Pascal, Volta, Turing (compute capability 3.5 to 7.5)
+  GPUs       Kepler, Maxwell, Pascal, Volta, Turing (compute capability 3.5 to 3.7, 5.2 to 7.5)
              Maxwell (compute capability 5.0): the first run compiles for minutes
 
 Linux

@@ -3,6 +3,7 @@
 import sys
 
 import click
+from click.core import ParameterSource
 
 from ssd_detect.cli.doctor_lines import report_lines
 from ssd_detect.cli.talk import say
@@ -43,6 +44,7 @@ def doctor(device: str, quick: bool, require_gpu: bool, as_json: bool, requireme
     type next. Ends with status 0 if detection works, else with 1. Takes about ten seconds.
     """
     if requirement is not None:
+        _refuse_others("as_json", "quick", "require_gpu", "device")
         click.echo("\n".join(recipe_lines(recipe(requirement))))
         return ExitStatus.DONE
     with terminated_in_order():
@@ -57,6 +59,15 @@ def doctor(device: str, quick: bool, require_gpu: bool, as_json: bool, requireme
     else:
         click.echo("\n".join(report_lines(verdict, verbose)), color=shows_colours(sys.stdout))
     return _status(verdict, require_gpu)
+
+
+def _refuse_others(*names: str) -> None:
+    """Refuse options that mean nothing beside --for."""
+    context = click.get_current_context()
+    given = [name for name in names if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
+    if given:
+        option = "--" + given[0].removeprefix("as_").replace("_", "-")
+        raise click.UsageError(f"--for looks at nothing on this machine: it does not go with {option}", context)
 
 
 def _status(verdict: Verdict, require_gpu: bool) -> int:

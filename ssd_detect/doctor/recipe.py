@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ssd_detect.doctor.recipe_commands import linux_commands, macos_advice, windows_commands
+from ssd_detect.doctor.recipe_commands import cpu_command, linux_commands, macos_advice, windows_commands
 from ssd_detect.doctor.recipe_notes import recipe_notes
 from ssd_detect.doctor.rows import TensorFlowRow
 from ssd_detect.doctor.table_file import tables
@@ -11,8 +11,10 @@ from ssd_detect.doctor.tables import driver_for, known_range, needed_libraries, 
 from ssd_detect.errors import SettingError
 
 _NAMES = ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-intel", "tensorflow-macos", "tf-nightly")
-_VERSION = r"v?\d[\w.*+-]*"
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_VERSION = rf"v?{_NUMBER}(?:\.{_NUMBER})+(?:\.?[a-z][a-z0-9.+-]*)?(?:\.\*)?"
 _REQUIREMENT = re.compile(rf"(?P<name>[a-z-]+)(\[and-cuda\])?(==?(?P<version>{_VERSION}))?|(?P<bare>{_VERSION})")
+_INEXACT = re.compile(r"([a-z-]+)?(\[[a-z0-9,-]*\])?(([<>!~]=?|===).*|==?.*,.*|(==?)?v?[0-9]+(\.\*)?)?")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Recipe:
         version: what was asked for: "1.15".
         systems: Linux, then Windows.
         wsl_driver: the oldest driver of Windows for WSL2; "" where no number is known.
+        cpu: what to type for the CPU alone, where that was asked for; else "".
         macos: what there is on macOS instead, clauses with semicolons between.
         native: compute capabilities of the GPUs that it has code for.
         compiled: those whose code the driver compiles first, which takes minutes, once.
@@ -59,6 +62,7 @@ class Recipe:
     protobuf: str
     systems: tuple[SystemRecipe, ...]
     wsl_driver: str
+    cpu: str
     macos: str
     native: tuple[str, ...]
     compiled: tuple[str, ...]
@@ -76,6 +80,10 @@ def recipe(requirement: str) -> Recipe:
     if match is None or not (match.is_known or name == "tf-nightly"):
         raise SettingError(f"--for {requirement}: no such TensorFlow is known; {_expected()}")
     row, driver = match.row, driver_for(version)
+    if name != "tf-nightly" and not _was_published(row, version):
+        raise SettingError(
+            f"--for {requirement}: there is no TensorFlow {version}; there are {', '.join(row.releases)}"
+        )
     return Recipe(
         version=version,
         cuda=row.cuda,
@@ -84,6 +92,7 @@ def recipe(requirement: str) -> Recipe:
         protobuf=row.protobuf,
         systems=(_on_linux(row, name, version), _on_windows(row, name, version)),
         wsl_driver=driver.wsl if driver else "",
+        cpu=cpu_command(row, name, version),
         macos=macos_advice(row, version),
         native=_gpus_that(version, "native"),
         compiled=_gpus_that(version, "jit"),
@@ -91,13 +100,25 @@ def recipe(requirement: str) -> Recipe:
     )
 
 
+def _was_published(row: TensorFlowRow, version: str) -> bool:
+    """Of the newest series, there may be more by now; of what comes before a final release, nothing is kept."""
+    is_final = re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9.]+", version) is not None
+    is_newest = row.version == known_range()[1]
+    return not is_final or is_newest or version in row.releases
+
+
 def _parsed(requirement: str) -> tuple[str, str]:
     """Name and version; the newest version where none is asked for."""
-    found = _REQUIREMENT.fullmatch(re.sub(r"[\s\"']", "", requirement).lower().replace("_", "-"))
+    text = re.sub(r"[\s\"']", "", requirement).lower().replace("_", "-")
+    found, inexact = _REQUIREMENT.fullmatch(text), _INEXACT.fullmatch(text)
+    if text and not found and inexact and (inexact[1] or "tensorflow") in _NAMES:
+        oldest, newest = known_range()
+        example = f"such as tensorflow=={newest} (known are {oldest} to {newest})"
+        raise SettingError(f"--for {requirement}: give one exact version, {example}")
     name = (found["name"] or "tensorflow") if found else ""
     if not found or name not in _NAMES:
         raise SettingError(f"--for {requirement}: expected a TensorFlow; {_expected()}")
-    return name, (found["version"] or found["bare"] or known_range()[1]).lstrip("v").rstrip(".*")
+    return name, (found["version"] or found["bare"] or known_range()[1]).lstrip("v").removesuffix(".*")
 
 
 def _expected() -> str:

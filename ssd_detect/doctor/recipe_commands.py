@@ -3,9 +3,10 @@
 import re
 
 from ssd_detect.doctor.rows import CondaPackages, System, TensorFlowRow
-from ssd_detect.doctor.tables import conda_packages, is_older, known_range, mac_wheels, metal_for, release
+from ssd_detect.doctor.tables import conda_packages, distribution, is_older, known_range, mac_wheels, metal_for, release
 
 _ENVIRONMENT = "ssd"
+_CPU_PACKAGE = "tensorflow-cpu"
 
 
 def linux_commands(row: TensorFlowRow, name: str, version: str) -> tuple[str, ...]:
@@ -13,27 +14,34 @@ def linux_commands(row: TensorFlowRow, name: str, version: str) -> tuple[str, ..
     if not row.and_cuda:
         return _conda_commands(row, version, "linux")
     plain = _plain_requirement(row, name, version)
-    return (pip_command(re.sub(r"^[a-z-]+", r"\g<0>[and-cuda]", plain)),)
+    return (pip_command(re.sub(r"^[a-z-]+", r"\g<0>[and-cuda]", plain), *_caps(row)),)
 
 
 def windows_commands(row: TensorFlowRow, name: str, version: str) -> tuple[str, ...]:
     """With conda's CUDA where TensorFlow can use a GPU, else the build for the CPU."""
     if row.windows_gpu:
         return _conda_commands(row, version, "windows")
-    return (pip_command(_plain_requirement(row, name, version)),)
+    return (pip_command(_plain_requirement(row, name, version), *_caps(row)),)
+
+
+def cpu_command(row: TensorFlowRow, name: str, version: str) -> str:
+    """The line for the build without GPU code, where that was asked for by its name."""
+    if name != _CPU_PACKAGE or distribution(name, version) is None:
+        return ""
+    return pip_command(f"{name}=={_release_to_install(row, version)}", *_caps(row))
 
 
 def macos_advice(row: TensorFlowRow, version: str) -> str:
     """What there is instead of CUDA, clauses with semicolons between."""
     metal, machines = metal_for(version), [m for m in ("arm64", "x86_64") if _has_mac_wheels(m, version)]
-    parts = ["NVIDIA's CUDA does not exist there"]
+    parts = ["NVIDIA's CUDA does not exist there", f"Python {row.python[0]} to {row.python[1]}"]
     if machines:
-        line = pip_command(f"tensorflow=={_release_to_install(row, version)}")
+        line = pip_command(f"tensorflow=={_release_to_install(row, version)}", *_caps(row))
         parts.append(f"for the CPU ({' or '.join(machines)}): {line}")
     if metal:
         package = "tensorflow" if "arm64" in machines else "tensorflow-macos"
         series = ".".join(version.split(".")[:2])
-        line = pip_command(f"{package}=={series}.*", f"tensorflow-metal=={metal.metal}.*")
+        line = pip_command(f"{package}=={series}.*", f"tensorflow-metal=={metal.metal}.*", *_caps(row))
         parts.append(f"for the GPU of an Apple chip: {line}")
     return "; ".join(parts)
 
@@ -79,9 +87,13 @@ def _conda_commands(row: TensorFlowRow, version: str, system: System) -> tuple[s
 
 
 def _pip_requirements(row: TensorFlowRow, version: str, packages: CondaPackages) -> list[str]:
-    pins = [f"numpy{row.numpy}", f"protobuf{row.protobuf}"] if row.caps_missing else []
     tensorflow = f"{row.gpu_package}=={_release_to_install(row, version)}"
-    return [tensorflow, *pins, *([packages.pip] if packages.pip else [])]
+    return [tensorflow, *_caps(row), *([packages.pip] if packages.pip else [])]
+
+
+def _caps(row: TensorFlowRow) -> list[str]:
+    """What keeps pip from a NumPy and a protobuf that break this TensorFlow, where its metadata does not."""
+    return [f"numpy{row.numpy}", f"protobuf{row.protobuf}"] if row.caps_missing else []
 
 
 def _library_path(packages: CondaPackages) -> str:

@@ -11,6 +11,7 @@ from ssd_detect.doctor.tables import (
     extra_of,
     generation,
     is_older,
+    release,
     suits,
 )
 
@@ -19,7 +20,8 @@ _OLDEST_OF_NEW_CUDNN = "7.5"  # compute capability, see `cudnn_code`
 
 def recipe_notes(name: str, version: str, row: TensorFlowRow) -> tuple[str, ...]:
     """Notes on `name` (a distribution) of `version`, whose row is `row`."""
-    return (*_package_notes(name, version, row), *_library_notes(row), *_driver_notes(version), *_cudnn_notes(version))
+    package, gpus = _package_notes(name, version, row), _gpu_notes(version)
+    return (*package, *_library_notes(row), *gpus, *_driver_notes(version), *_cudnn_notes(version))
 
 
 def _package_notes(name: str, version: str, row: TensorFlowRow) -> list[str]:
@@ -46,6 +48,18 @@ def _library_notes(row: TensorFlowRow) -> list[str]:
     if row.loading == "linked":
         notes.append("Its import fails when a library is missing, also on a computer without a GPU.")
     return notes
+
+
+def _gpu_notes(version: str) -> list[str]:
+    """The generations that are newer than all that this TensorFlow has code for, with the names of shops."""
+    rows = sorted(tables().capability, key=lambda row: release(row.cc))
+    last = max((place for place, row in enumerate(rows) if suits(version, row.cc) != "no"), default=-1)
+    newer: dict[str, str] = {}
+    for row in rows[last + 1 :]:
+        series = next((gpu for gpu in row.gpus.split(", ") if gpu.startswith("RTX") and gpu.endswith("series")), "")
+        newer[row.architecture] = newer.get(row.architecture) or series.removesuffix(" series")
+    names = ", ".join(f"{name} ({series})" if series else name for name, series in newer.items())
+    return [f"No code for newer GPUs: {names}."] if names else []
 
 
 def _driver_notes(version: str) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ssd_detect.doctor.recipe import Recipe, SystemRecipe
+from ssd_detect.doctor.table_file import tables
 from ssd_detect.doctor.tables import capability, release
 
 _LABEL_WIDTH = 11
@@ -15,6 +16,8 @@ def recipe_lines(recipe: Recipe) -> list[str]:
     lines += _entry("NumPy", [recipe.numpy])
     lines += _entry("protobuf", [recipe.protobuf])
     lines += _entry("GPUs", [*_gpus(recipe)])
+    if recipe.cpu:
+        lines += ["", "CPU", *_entry("install", [recipe.cpu])]
     for system in recipe.systems:
         lines += ["", system.system, *_system(system)]
     lines += ["", "WSL2", *_entry("driver", [_wsl_driver(recipe)]), *_entry("install", ["as on Linux"])]
@@ -58,8 +61,16 @@ def _architectures(capabilities: Sequence[str]) -> str:
 
 
 def _span(capabilities: Sequence[str]) -> str:
-    ordered = sorted(capabilities, key=release)
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+    """Ranges of those that are there, with no other known one within."""
+    known = sorted((row.cc for row in tables().capability), key=release)
+    places = sorted(known.index(cc) for cc in capabilities)
+    starts = [place for place in places if place - 1 not in places]
+    ends = [place for place in places if place + 1 not in places]
+    return ", ".join(_range(known[start], known[end]) for start, end in zip(starts, ends, strict=True))
+
+
+def _range(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
 
 
 def _wrapped(words: Sequence[str]) -> list[str]:

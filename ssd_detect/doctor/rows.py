@@ -34,6 +34,7 @@ class TensorFlowRow(Row):
     Args:
         version: the series ("2.16") or the single release ("2.16.1") that the row is about.
         install: what to give pip after `==`.
+        releases: all that were published of the series, the final ones.
         python: oldest and newest on Linux, besides 2.7 where `python_27`.
         python_windows: oldest and newest there.
         cuda: version of the tested build.
@@ -54,6 +55,7 @@ class TensorFlowRow(Row):
 
     version: str
     install: str
+    releases: tuple[str, ...]
     python: tuple[str, str]
     python_windows: tuple[str, str]
     cuda: str
