@@ -123,6 +123,14 @@ def test_the_child_leaves_no_files_behind(tmp_path: Path, monkeypatch: pytest.Mo
     assert not list(tmp_path.iterdir())
 
 
+def test_what_a_child_leaves_when_it_is_killed_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    ask_stub("import os, tempfile; tempfile.mkdtemp(); os.abort()", tmp_path, monkeypatch)
+    assert not list(room.iterdir())
+
+
 def test_cpu_hides_the_gpus_from_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_stub(tmp_path, "import os; __version__ = os.environ.get('CUDA_VISIBLE_DEVICES')", "cv2")
     monkeypatch.syspath_prepend(tmp_path)

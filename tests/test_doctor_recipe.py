@@ -144,7 +144,9 @@ def test_a_release_that_was_or_may_have_been_published(version: str) -> None:
 
 def test_the_build_for_the_cpu_comes_first_where_it_was_asked_for() -> None:
     text = "\n".join(recipe_lines(recipe("tensorflow-cpu==2.20")))
-    assert "\nCPU\n  install    python -m pip install tensorflow-cpu==2.20.0\n\nLinux\n" in text
+    assert (
+        "\nCPU\n  Python     3.9 to 3.13\n  install    python -m pip install tensorflow-cpu==2.20.0\n\nLinux\n" in text
+    )
     old = recipe("tensorflow-cpu==2.10")
     assert old.cpu == 'python -m pip install tensorflow-cpu==2.10.1 "numpy>=1.20,<2" "protobuf>=3.9.2,<3.20"'
     assert recipe("tensorflow==2.20").cpu == ""

@@ -13,7 +13,11 @@ from typing import Any, BinaryIO
 from ssd_detect.doctor.facts import Failure
 
 # The child finds modules exactly where this process does: `python -m` would put the current folder first.
-_PROGRAM = "import sys; sys.path[:] = {path!r}; from ssd_detect.doctor.answers import main; main({device!r})"
+# Its temporary files go into the folder of its answers, which we clear away however it ends.
+_PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; import tempfile; tempfile.tempdir = {folder!r}; "
+    "from ssd_detect.doctor.answers import main; main({device!r})"
+)
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 10.0
 _TELLING_SECONDS = 0.2
@@ -64,7 +68,7 @@ class _Running:
     def __init__(self, device: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="ssd-detect-", ignore_cleanup_errors=True)
         answers, self._log = (Path(self._folder.name) / name for name in ("answers", "log"))
-        program = _PROGRAM.format(path=[str(entry) for entry in sys.path], device=device)
+        program = _PROGRAM.format(path=[str(entry) for entry in sys.path], folder=self._folder.name, device=device)
         with answers.open("wb") as out, self._log.open("wb") as err:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "faulthandler", "-c", program],

@@ -17,7 +17,7 @@ def recipe_lines(recipe: Recipe) -> list[str]:
     lines += _entry("protobuf", [recipe.protobuf])
     lines += _entry("GPUs", [*_gpus(recipe)])
     if recipe.cpu:
-        lines += ["", "CPU", *_entry("install", [recipe.cpu])]
+        lines += ["", "CPU", *_entry("Python", [recipe.systems[-1].python]), *_entry("install", [recipe.cpu])]
     for system in recipe.systems:
         lines += ["", system.system, *_system(system)]
     lines += ["", "WSL2", *_entry("driver", [_wsl_driver(recipe)]), *_entry("install", ["as on Linux"])]
