@@ -20,13 +20,13 @@ else:
 
 _POWERSHELLS = ("powershell", "pwsh")
 SHOW_LOG = "ssd-detect doctor -v   shows what TensorFlow said"
-_STEPS = Path(__file__).with_name("steps.toml")
+STEPS_FILE = Path(__file__).with_name("steps.toml")
 
 
 @cache
 def steps() -> Mapping[str, Mapping[str, str]]:
     """`steps.toml`: what -> which system -> the step."""
-    content: dict[str, dict[str, str]] = tomllib.loads(_STEPS.read_text(encoding="utf-8"))
+    content: dict[str, dict[str, str]] = tomllib.loads(STEPS_FILE.read_text(encoding="utf-8"))
     return content
 
 

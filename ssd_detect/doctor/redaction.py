@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ssd_detect.doctor.vocabulary import vocabulary
+
 # An NVIDIA GPU's or a slice's identifier, also shortened, as CUDA_VISIBLE_DEVICES may hold it.
 _UUID = r"\b(?:MIG-)?(?:GPU|MIG)-[0-9a-f]{8}[0-9a-f-]*(?:/\d+/\d+)?"
-_OTHERS_HOME = r"(?:(?:/var)?/home/|/Users/)[^\s/:;,\"']+|[A-Z]:[\\/]+Users[\\/]+[^\\/:;,\"'\r\n]+"
-_ONE_LETTER = 1  # a name that is a word of many sentences: it goes only where it stands in a path or an address
+_NAME = r"[^\s/:;,\"']+"
+_OTHERS_HOME = (
+    rf"(?:(?:/var)?/home/|/Users/)(?:{_NAME}(?: {_NAME})+(?=/)|{_NAME})"
+    r"|[A-Z]:[\\/]+Users[\\/]+[^\\/:;,\"'\r\n]+"
+)
+_FEW_LETTERS = 3  # a shorter name, as one that is a word of ours, stands in many sentences: it goes only in paths
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ def _placeholder(match: "re.Match[str]") -> str:
 def _forms(homes: tuple[str, ...]) -> set[str]:
     """Each folder, also with slashes turned and with backslashes doubled, as error texts have them."""
     folders = {home.rstrip("/\\") for home in homes}  # a home of "/" would take every path with it
-    return {form for home in folders for form in (home, home.replace("\\", "/"), home.replace("\\", "\\\\"))}
+    turned = {form for home in folders for form in (home, home.replace("\\", "/"), home.replace("\\", "\\\\"))}
+    return turned | {form.replace(" ", blank) for form in turned for blank in ("\\ ", "%20")}
 
 
 def _longest_first(names: "tuple[str, ...] | set[str]") -> list[str]:
@@ -71,6 +78,10 @@ def _longest_first(names: "tuple[str, ...] | set[str]") -> list[str]:
 
 
 def _whole_word(name: str) -> str:
-    if len(name) == _ONE_LETTER:
-        return rf"(?<=[/\\@=]){re.escape(name)}(?=[/\\@:\s\"']|$)"
-    return rf"(?<!\w){re.escape(name)}(?!\w)"
+    """The name by itself; in paths also with digits or `_` behind."""
+    escaped = re.escape(name)
+    if name.lower() in vocabulary():
+        return rf"(?<=[/\\]){escaped}(?=[/\\:;,\s\"']|$)"
+    if len(name) < _FEW_LETTERS:
+        return rf"(?<=[/\\@=]){escaped}(?=[/\\@:\s\"']|$)"
+    return rf"(?<!\w){escaped}(?!\w)|(?<=[/\\]){escaped}(?=[_\d])"
