@@ -13,7 +13,7 @@ from ssd_detect.doctor.child import Child
 from ssd_detect.doctor.device_trial import KnownOperation, known_operations, try_devices, try_operation
 from ssd_detect.doctor.facts import DeviceTrial, Failure, Tried
 from ssd_detect.doctor.failures import failure_of
-from ssd_detect.doctor.video_trial import try_encoder, try_encoders, try_font, try_fonts
+from ssd_detect.doctor.video_trial import attempted, try_encoder, try_encoders, try_font, try_fonts
 from ssd_detect.errors import DeviceError, OutputError, SettingError, VideoError
 from ssd_detect.media.video.encoding import CODECS, CONTAINERS
 
@@ -183,4 +183,15 @@ def test_the_child_answers() -> None:
         devices, encoders, fonts = (child.ask(question, 120) for question in ("devices", "encoders", "fonts"))
     assert [DeviceTrial.from_json(trial).works for trial in devices] == [True]
     assert Tried.from_json(encoders[0]) == Tried("libx264")
+    assert "Traceback" not in child.log
+    assert "Svt[" not in child.log
     assert Tried.from_json(fonts[0]) == Tried("DejaVuSans.ttf")
+
+
+def test_hardware_that_is_not_there_is_no_news(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise VideoError("no such device")
+
+    for name, is_told in (("h264_nvenc", False), ("av1_qsv", False), ("libx264", True)):
+        assert attempted(name, fail, tmp_path).failure == Failure("error", "no such device")
+        assert ("Traceback" in capfd.readouterr().err) == is_told

@@ -43,7 +43,7 @@ def try_encoders() -> tuple[Tried, ...]:
     hardware = sorted(name for name in av.codecs_available if _HARDWARE.fullmatch(name) and _encodes(name))
     names = [*dict.fromkeys(CODECS.values()), "gif", *hardware]
     with tempfile.TemporaryDirectory(prefix="ssd-detect-") as folder:
-        return tuple(_tried(name, partial(try_encoder, name, Path(folder)), Path(folder)) for name in names)
+        return tuple(attempted(name, partial(try_encoder, name, Path(folder)), Path(folder)) for name in names)
 
 
 def _encodes(name: str) -> bool:
@@ -54,7 +54,7 @@ def _encodes(name: str) -> bool:
         return False
 
 
-def _tried(name: str, use: Callable[[], None], folder: Path) -> Tried:
+def attempted(name: str, use: Callable[[], None], folder: Path) -> Tried:
     """Whether `use` ends well; files are named as they are called in `folder`, which means nothing to anybody."""
     try:
         use()
@@ -106,7 +106,7 @@ def _check(path: Path, pixels: Pixels) -> None:
 
 def try_fonts() -> tuple[Tried, ...]:
     """Every font that ships draws a letter."""
-    return tuple(_tried(name, partial(try_font, FONTS / name), FONTS) for name in FONT_FILES)
+    return tuple(attempted(name, partial(try_font, FONTS / name), FONTS) for name in FONT_FILES)
 
 
 def try_font(path: Path) -> None:
