@@ -357,6 +357,8 @@ def test_modules_of_the_users(tmp_path: Path) -> None:
         "av": str(tmp_path / "work/av/__init__.py"),
     }
     assert strangers([tmp_path / SITE, tmp_path / "work"]).keys() == {"tensorflow", "av"}
+    lay(tmp_path, {"target/cv2/__init__.py": "", "target/opencv_python-4.9.dist-info/RECORD": ""})
+    assert strangers([tmp_path / "target"]) == {}
     lay(tmp_path, {f"{SITE}/tensorflow/__init__.py": ""})
     assert strangers([tmp_path / SITE, tmp_path / "work"]).keys() == {"av"}
 

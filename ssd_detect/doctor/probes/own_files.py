@@ -6,6 +6,7 @@ from pathlib import Path
 
 import ssd_detect
 from ssd_detect.doctor.facts import PACKAGES, TENSORFLOW, OwnFiles
+from ssd_detect.doctor.probes.files import entries
 
 _INSTALLED = {"site-packages", "dist-packages"}  # the latter on Debian
 
@@ -25,5 +26,5 @@ def strangers(search_path: Sequence[Path]) -> Mapping[str, str]:
 
 
 def is_installed(file: Path) -> bool:
-    """Whether a file lies where pip and the like install."""
-    return not _INSTALLED.isdisjoint(file.parts)
+    """Whether a file lies where pip and the like install, also by `pip install --target`: with their records."""
+    return not _INSTALLED.isdisjoint(file.parts) or any(entries(folder, "*.dist-info") for folder in file.parents)
