@@ -45,8 +45,8 @@ def test_what_comes_while_the_network_is_loaded_does_not_count(
     times = [float(line["time"]) for line in lines_of("frames.jsonl")]
     assert len(times) > 5
     assert times[0] == 0
-    assert 0.3 < times[-1] < 0.5
-    assert max(after - before for before, after in pairwise(times)) < 0.3
+    assert 0.2 < times[-1] < 0.5
+    assert max(after - before for before, after in pairwise(times)) < 0.45
     shown = facts(Path("out.mp4")).times
     assert shown[0] == 0
     assert [float(seconds) for seconds in shown] == pytest.approx(times, abs=0.001)
