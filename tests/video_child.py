@@ -6,6 +6,7 @@ PLAN is JSON: `wait_at`, the number of a picture before which the network waits 
 most memory so far is noted, and once more at the end: MiB in a file `memory`.
 """
 
+import atexit
 import importlib
 import json
 import os
@@ -54,7 +55,9 @@ def _limit_files(num_bytes: int) -> None:
     import resource
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    atexit.register(resource.setrlimit, resource.RLIMIT_FSIZE, before)  # coverage wants to write at the end
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
 
 
 def _note_memory() -> None:
