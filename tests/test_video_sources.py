@@ -27,6 +27,7 @@ from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.frames import Frame, FrameSource
 from ssd_detect.media.video.reader import VideoReader
 from ssd_detect.media.video.sources.camera import CameraReader
+from ssd_detect.media.video.sources.connection import Connection
 from ssd_detect.media.video.sources.inputs import FoundVideos, VideoInput, find_videos
 from ssd_detect.media.video.sources.iterables import frames_at_rate
 from ssd_detect.media.video.sources.opening import open_source
@@ -934,3 +935,10 @@ class TestStandardInput:
             child.stdin.write(clips["a.ts"][len(clips["a.ts"]) // 2 :])
             child.stdin.close()
             assert len(child.stdout.readlines()) == 59
+
+
+def test_a_raw_stream_has_the_rate_that_its_codec_tells(tmp_path: Path) -> None:
+    """As in a file; its container would say 25."""
+    raw = ffmpeg(f"{pictures(seconds=0.5)} {H264} -f h264", tmp_path / "raw.h264")
+    with av.open(str(raw), "r") as container:
+        assert Connection(container, "raw").rate == 30

@@ -41,7 +41,7 @@ class DecodedFrames:
         self._container, self._stream, self._name = container, stream, name
         self._decoder = alpha_decoder(stream) or stream.codec_context
         self._splitter = _splitter(stream, self._decoder.name)
-        self.rate = _rate(container, stream)
+        self.rate = rate_of(container, stream)
         self.time_base = Fraction(stream.time_base or 1 / self.rate)
         self._clock = FrameClock(self.rate, self.time_base, by_order=container.format.name == "avi")
         self._lost = LostFrames(stream.codec_context.codec.canonical_name)
@@ -118,8 +118,8 @@ class DecodedFrames:
             raise VideoError(f"{self._name}: cannot be read further ({error.strerror})") from error
 
 
-def _rate(container: InputContainer, stream: VideoStream) -> Fraction:
-    """Frames a second: the average where one can be known, else what the codec says."""
+def rate_of(container: InputContainer, stream: VideoStream) -> Fraction:
+    """Frames a second of a track: the average where one can be known, else what the codec says."""
     average = stream.average_rate
     if container.duration is None or not average or average > _HIGHEST_RATE:
         return Fraction(stream.codec_context.framerate or stream.guessed_rate or average or USUAL_RATE)

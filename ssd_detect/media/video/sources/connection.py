@@ -13,7 +13,7 @@ from av.packet import Packet
 from ssd_detect.errors import VideoError
 from ssd_detect.media.video.clock import FrameClock, FrameTime
 from ssd_detect.media.video.container import check_kind, video_stream
-from ssd_detect.media.video.packets import MAX_DAMAGED, USUAL_RATE
+from ssd_detect.media.video.packets import MAX_DAMAGED, rate_of
 
 FAILURES = (av.FFmpegError, OSError)
 """What reading a stream raises; that PyAV's own are all of the first kind is nowhere promised."""
@@ -49,7 +49,7 @@ class Connection:
         except VideoError:
             container.close()
             raise
-        self.rate = Fraction(self.video.average_rate or self.video.guessed_rate or USUAL_RATE)
+        self.rate = rate_of(container, self.video)
         self.time_base = Fraction(self.video.time_base or 1 / self.rate)
         self.num_damaged = 0
         self.end = Fraction(0)  # seconds, of any track, as read so far
