@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
+from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, ResizeRule
 from ssd_detect.errors import SettingError
 
 DEFAULT_BATCH_SIZE = 4
@@ -63,13 +64,20 @@ class CheckpointSettings:
 
     Args:
         given: a name of the manifest, or a path; see `model.locate`.
-        anchors: anchor preset; None takes the manifest's, or the reference's own for a checkpoint outside it.
-        class_names: names of the network's outputs, background first; None as for `anchors`.
+        anchors: anchor preset; None, here and below, takes what manifest, file or the file's source tell.
+        class_names: names of the network's outputs, background first.
+        class_list: a key of `classes.CLASS_LISTS`: only these classes are kept of a network that knows more.
+        anchor_rounding, anchor_clip, resize, colour_order: see `conventions`.
     """
 
     given: str
     anchors: str | None = None
     class_names: tuple[str, ...] | None = None
+    class_list: str | None = None
+    anchor_rounding: AnchorRounding | None = None
+    anchor_clip: AnchorClip | None = None
+    resize: ResizeRule | None = None
+    colour_order: ColourOrder | None = None
 
 
 @dataclass(frozen=True)

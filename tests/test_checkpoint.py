@@ -14,11 +14,12 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from ssd_detect.classes import COCO80, COCO91, VOC20
+from ssd_detect.conventions import ResizeRule
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.locate import locate
 from ssd_detect.model.manifest import checkpoints_folder, manifest
-from ssd_detect.model.spec import ResizeRule, variable_shapes
+from ssd_detect.model.spec import variable_shapes
 from ssd_detect.settings import CheckpointSettings
 
 SHIPPED = "ssd_300_vgg_voc.int8.safetensors"

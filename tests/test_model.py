@@ -16,13 +16,14 @@ import tensorflow as tf
 from PIL import Image
 
 from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.conventions import ResizeRule
 from ssd_detect.detections import Detections
 from ssd_detect.detector import Detector
 from ssd_detect.errors import ClosedError, DeviceError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.graph import _convolve, _head, _pool
 from ssd_detect.model.session import NetworkSession
-from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, ResizeRule, network, variable_shapes
+from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, network, variable_shapes
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, Device, SessionSettings
 
 from .test_boxes import GOLDEN_THRESHOLDS, golden_detections

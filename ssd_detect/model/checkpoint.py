@@ -15,10 +15,11 @@ import tensorflow as tf
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.classes import CLASS_LISTS, class_list_for
+from ssd_detect.conventions import ResizeRule
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.model.locate import FoundCheckpoint, locate, tensorflow_prefix
 from ssd_detect.model.manifest import manifest
-from ssd_detect.model.spec import MEAN_RGB, ModelSpec, ResizeRule, network, variable_shapes
+from ssd_detect.model.spec import MEAN_RGB, ModelSpec, network, variable_shapes
 from ssd_detect.settings import CheckpointSettings
 
 _FIRST_KERNEL = "/conv1/conv1_1/weights"

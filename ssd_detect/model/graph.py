@@ -10,7 +10,8 @@ from typing import Any
 import tensorflow as tf
 
 from ssd_detect.arrays import Floats
-from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, ResizeRule, gamma_name, network
+from ssd_detect.conventions import ResizeRule
+from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, gamma_name, network
 
 # Added under the square root when a feature vector is brought to length one; as in the reference port.
 _L2_EPSILON = 1e-12

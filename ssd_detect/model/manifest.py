@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.conventions import ResizeRule
 from ssd_detect.errors import CheckpointError
-from ssd_detect.model.spec import ModelSpec, ResizeRule
+from ssd_detect.model.spec import ModelSpec
 
 if sys.version_info >= (3, 11):
     import tomllib

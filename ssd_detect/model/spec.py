@@ -6,19 +6,12 @@ One description serves SSD300 and SSD512. Sources: Liu et al. 2016; the Caffe re
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias
+
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 
 SIZES = (300, 512)
 MEAN_RGB = (123.0, 117.0, 104.0)
-
-
-class ResizeRule(str, Enum):
-    """How a picture becomes the network's square input; weights work best with the rule of their training."""
-
-    LEGACY = "legacy"  # TF1 bilinear, corner-aligned pixels: the reference TensorFlow port
-    HALF_PIXEL = "half_pixel"  # bilinear, pixel centres: Caffe, OpenCV, torchvision
-    ANTIALIAS = "antialias"  # triangle filter as wide as the reduction: Pillow's BILINEAR
 
 
 @dataclass(frozen=True)
@@ -31,6 +24,9 @@ class ModelSpec:
         anchors: a key of `boxes.anchors.ANCHOR_PRESETS`.
         resize: how pictures are brought to `size`.
         mean_rgb: subtracted from each pixel, grey levels.
+        anchor_rounding: what becomes of anchor sizes that are no whole pixels.
+        anchor_clip: how anchors that leave the picture are cut.
+        profile: how the outputs become detections.
     """
 
     size: int
@@ -38,6 +34,9 @@ class ModelSpec:
     anchors: str
     resize: ResizeRule
     mean_rgb: tuple[float, float, float] = MEAN_RGB
+    anchor_rounding: AnchorRounding = AnchorRounding.FLOAT
+    anchor_clip: AnchorClip = AnchorClip.NONE
+    profile: Profile = Profile.TUTORIAL
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""What a network is besides its weights, as the plain strings that travel in every file we write, and back."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ssd_detect.boxes.anchors import ANCHOR_PRESETS
+from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
+from ssd_detect.model.spec import ModelSpec
+
+
+def spec_metadata(spec: ModelSpec) -> dict[str, str]:
+    """`spec` as strings. `classes` is the name of a class list, or a JSON list of names, background first."""
+    lists = [name for name, names in CLASS_LISTS.items() if names == spec.class_names]
+    return {
+        "model": f"ssd_{spec.size}_vgg",
+        "classes": lists[0] if lists else json.dumps(spec.class_names),
+        "anchors": spec.anchors,
+        "anchor_rounding": spec.anchor_rounding.value,
+        "anchor_clip": spec.anchor_clip.value,
+        "resize": spec.resize.value,
+        "mean_rgb": ",".join(f"{v:.9g}" for v in spec.mean_rgb),
+        "channel_order": "RGB",
+        "profile": spec.profile.value,
+    }
+
+
+def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:
+    """The fields of `ModelSpec` that a file's metadata tell; what is missing, or makes no sense, is left out."""
+    told: dict[str, Any] = {}
+    for key, (field, parse) in _FIELDS.items():
+        try:
+            told[field] = parse(metadata[key])
+        except (KeyError, ValueError):
+            continue
+    if "anchors" in told and ANCHOR_PRESETS[told["anchors"]].side != size:
+        del told["anchors"]
+    if "class_names" in told and len(told["class_names"]) != num_classes:
+        del told["class_names"]
+    return told
+
+
+def _preset(text: str) -> str:
+    if text not in ANCHOR_PRESETS:
+        raise ValueError(text)
+    return text
+
+
+def _class_names(text: str) -> tuple[str, ...]:
+    if text in CLASS_LISTS:
+        return CLASS_LISTS[text]
+    try:
+        names = json.loads(text)
+    except RecursionError as error:  # brackets by the thousand
+        raise ValueError(text) from error
+    if not (isinstance(names, list) and len(names) > 1 and all(isinstance(n, str) and n.strip() for n in names)):
+        raise ValueError(text)
+    return tuple(names)
+
+
+def _mean(text: str) -> tuple[float, float, float]:
+    if re.fullmatch(r"\d{1,3}(\.\d+)?(,\d{1,3}(\.\d+)?){2}", text) is None:
+        raise ValueError(text)
+    red, green, blue = (float(v) for v in text.split(","))
+    return red, green, blue
+
+
+_FIELDS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "classes": ("class_names", _class_names),
+    "anchors": ("anchors", _preset),
+    "anchor_rounding": ("anchor_rounding", AnchorRounding),
+    "anchor_clip": ("anchor_clip", AnchorClip),
+    "resize": ("resize", ResizeRule),
+    "mean_rgb": ("mean_rgb", _mean),
+    "profile": ("profile", Profile),
+}
