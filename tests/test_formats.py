@@ -481,6 +481,16 @@ class TestSchema:
         jsonschema.Draft202012Validator.check_schema(self.schema)
         assert self.schema["$id"] == EMPTY_JSON["schema"]
 
+    @pytest.mark.parametrize("profile", Profile)
+    @pytest.mark.parametrize("name", ["detections", "frames", "video-summary"])
+    def test_thresholds_of_every_profile_fit(self, name: str, profile: Profile) -> None:
+        whole = json.loads((Path(formats.__file__).parent / "schema" / f"{name}.schema.json").read_text())
+        schema = (whole["$defs"] if name == "frames" else whole["properties"])["thresholds"]
+        run = replace(PROVENANCE, settings=resolved(DetectionSettings(), profile))
+        thresholds = strict_json(json.dumps(run.to_dict()["thresholds"]))
+        jsonschema.Draft202012Validator(schema).validate(thresholds)
+        assert {*thresholds} == {*schema["properties"]}
+
     @quick
     @given(records=runs())
     def test_every_line_and_every_file_fits(self, records: list[PictureRecord]) -> None:
