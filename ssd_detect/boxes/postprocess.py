@@ -101,10 +101,9 @@ def decode_candidates(
 
 
 def _is_finite(boxes_unit: Floats) -> Flags:
-    """Whether corners and area are numbers."""
+    """Whether corners and area are numbers; corners lie half a side from the centre, so that sides tell of both."""
     with np.errstate(invalid="ignore", over="ignore"):  # infinity minus infinity
-        sides = boxes_unit[:, 2:] - boxes_unit[:, :2]
-        flags: Flags = np.isfinite(boxes_unit).all(axis=1) & (sides < _MAX_SIDE_UNIT).all(axis=1)
+        flags: Flags = (boxes_unit[:, 2:] - boxes_unit[:, :2] < _MAX_SIDE_UNIT).all(axis=1)
     return flags
 
 
@@ -133,8 +132,9 @@ def keep_best(candidates: Candidates, settings: DetectionSettings) -> Candidates
         limit=min(limits, default=None),  # no class can have more among the best of a picture
     )
     kept = candidates.at(np.flatnonzero(stays)[: rules.max_detections])
-    kept = kept._replace(boxes_unit=clip_xyxy(kept.boxes_unit))
-    return kept.at(_has_area(kept.boxes_unit))
+    if not rules.clips_first:
+        kept = kept._replace(boxes_unit=clip_xyxy(kept.boxes_unit))
+    return kept.at(_has_area(kept.boxes_unit)) if rules.flat_take_places else kept
 
 
 def best_score(scores: Floats, wanted: Flags) -> tuple[int, float]:

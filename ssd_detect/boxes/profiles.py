@@ -16,6 +16,7 @@ leaving out; ssd.pytorch's last limit, which has no effect there either, does no
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ssd_detect.conventions import Profile
 from ssd_detect.settings import DetectionSettings
@@ -76,6 +77,7 @@ def resolved(settings: DetectionSettings, profile: Profile) -> DetectionSettings
     )
 
 
+@lru_cache(maxsize=16)  # asked for several times a picture
 def rules_of(settings: DetectionSettings) -> ProfileRules:
     """The rules that resolved settings stand for, with their limits.
 
