@@ -77,7 +77,6 @@ def resolved(settings: DetectionSettings, profile: Profile) -> DetectionSettings
     )
 
 
-@lru_cache(maxsize=16)  # asked for several times a picture
 def rules_of(settings: DetectionSettings) -> ProfileRules:
     """The rules that resolved settings stand for, with their limits.
 
@@ -86,4 +85,9 @@ def rules_of(settings: DetectionSettings) -> ProfileRules:
     """
     if settings.profile is None:
         raise ValueError("settings without a profile; boxes.profiles.resolved gives them one")
-    return replace(PROFILES[settings.profile], top_k=settings.top_k, max_detections=settings.max_detections)
+    return _rules(settings.profile, settings.top_k, settings.max_detections)
+
+
+@lru_cache(maxsize=16)  # asked for several times a picture
+def _rules(profile: Profile, top_k: int | None, max_detections: int | None) -> ProfileRules:
+    return replace(PROFILES[profile], top_k=top_k, max_detections=max_detections)
