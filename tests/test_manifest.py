@@ -387,18 +387,24 @@ class TestFacts:
 
     def test_beside_comes_before_the_hash(self, home: Path, tmp_path: Path) -> None:
         shipped = manifest()[DEFAULT_CHECKPOINT]
-        few = {"size": 300, "classes": "voc20", "anchors": "voc300"}
+        few = {"anchors": "voc300"}
         assert is_valid(few, BESIDE)
         (tmp_path / "x.toml").write_text(lines_of(few), encoding="utf-8")
         found = facts_of(tmp_path / "x.safetensors", str(shipped.sha256))
         assert found is not None
-        assert found.spec.anchors == "voc300"
-        assert found.told == {"size", "class_names", "anchors"}
+        assert (found.spec.anchors, found.told) == ("voc300", frozenset({"anchors"}))
+
+    def test_nothing_told_beside(self, home: Path, tmp_path: Path) -> None:
+        assert is_valid({}, BESIDE)
+        (tmp_path / "x.toml").write_text("# nothing yet\n", encoding="utf-8")
+        found = facts_of(tmp_path / "x.safetensors", "0" * 64)
+        assert found is not None
+        assert found.told == frozenset()
 
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("", "line 1: size is missing, expected 300 or 512"),
+            ("anchors = 'voc400'", "line 1: anchors is 'voc400', expected voc300 or coco300 or voc512 or coco512"),
             ("size = 300\nclasses = 'voc20'\nanchor = 'voc300'", "line 3: unknown key 'anchor'; did you mean anchors?"),
             ("size = 300\nclasses = 'voc20'\nanchors = 'voc512'", "line 3: anchors is 'voc512', expected voc300 or"),
             (toml_of({"x": ENTRY}), "unknown key 'checkpoints'"),

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 import urllib3
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ssd_detect.errors import CheckpointError, OutputError
 from ssd_detect.store import answers, download
@@ -142,6 +144,14 @@ class TestGoingOn:
         with serving(served) as url:
             assert "the connection broke off" in failure(url, tmp_path)
         assert len(served.asked) == 4
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(cuts=st.lists(st.integers(0, 300_000), max_size=3), has_ranges=st.booleans(), chunked=st.booleans())
+    def test_however_it_is_cut(self, cuts: list[int], has_ranges: bool, chunked: bool, tmp_path: Path) -> None:
+        Part(tmp_path / "w.pth").discard()
+        plans = [*(Plan(cut=cut, chunked=chunked) for cut in cuts), Plan()]
+        with serving(Served(CONTENT, has_ranges=has_ranges, plans=plans)) as url:
+            assert fetched(url, tmp_path) == CONTENT
 
     @pytest.mark.parametrize("ignores_if_range", [False, True])
     def test_the_file_changes_half_way(self, ignores_if_range: bool, tmp_path: Path) -> None:

@@ -20,7 +20,11 @@ def checkpoints() -> None:
 @checkpoints.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all that is known of each.")
 def list_known(as_json: bool) -> None:
-    """Tell size, classes, mean average precision, licence and whereabouts of every checkpoint known."""
+    """Show what is known, and where it is.
+
+    For each: where it is, size, classes, published and measured mean average precision in percent with the metric
+    (voc07, voc12, coco, or unstated), and licence.
+    """
     from ssd_detect.cli.checkpoints_table import as_json_text, table
     from ssd_detect.model.manifest import manifest, manifest_faults
 
@@ -42,7 +46,7 @@ def list_known(as_json: bool) -> None:
                    "it.")  # fmt: skip
 @_QUIET
 def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unverified: bool, quiet: bool) -> int:
-    """Fetch checkpoints into the cache and check them.
+    """Fetch into the cache, and check.
 
     Goes on where an interrupted run stopped. Proxies are taken from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
     """
@@ -58,9 +62,9 @@ def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unver
 @click.argument("given", nargs=-1, metavar="[NAME|PATH]...")
 @_QUIET
 def verify(given: tuple[str, ...], quiet: bool) -> int:
-    """Compare checkpoints with the hashes that are known of them; all that are here, where none is named.
+    """Compare with the hashes that are known.
 
-    Ends with status 4 if one is damaged or missing.
+    All that are here, where none is named. Ends with status 4 if one is damaged or missing.
     """
     from ssd_detect.cli.checkpoints_run import verify_all
 
@@ -70,7 +74,10 @@ def verify(given: tuple[str, ...], quiet: bool) -> int:
 @checkpoints.command()
 @click.argument("name")
 def path(name: str) -> None:
-    """Print where a checkpoint lies, and nothing else; status 4 if it is not here."""
+    """Print where one lies.
+
+    Ends with status 4 if it is not here, and says how to get it.
+    """
     from ssd_detect.cli.checkpoints_run import entry_named, path_of
 
     click.echo(path_of(entry_named(name)))
@@ -80,7 +87,10 @@ def path(name: str) -> None:
 @_NAMES
 @_QUIET
 def remove(names: tuple[str, ...], quiet: bool) -> int:
-    """Remove fetched checkpoints from the cache; what ships and your own files stay."""
+    """Remove fetched ones from the cache.
+
+    What ships and your own files stay.
+    """
     from ssd_detect.cli.checkpoints_run import remove_all
 
     return remove_all(names, Talk(quiet=quiet))

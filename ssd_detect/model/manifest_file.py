@@ -15,7 +15,7 @@ from ssd_detect.classes import BACKGROUND, CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.manifest_entry import FACTS, ManifestEntry, Score
-from ssd_detect.model.spec import MEAN_RGB, SIZES, ModelSpec
+from ssd_detect.model.spec import SIZES, ModelSpec
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -53,6 +53,8 @@ def entries_of(place: Place) -> dict[str, ManifestEntry]:
 
 def facts_beside(path: Path) -> ManifestEntry | None:
     """What a TOML beside a checkpoint, `NAME.SUFFIX.toml` or else `NAME.toml`, tells about it; None: there is none.
+
+    It may tell as few facts as it likes; `ManifestEntry.told` names them.
 
     Args:
         path: the file, or the prefix of its files.
@@ -109,15 +111,23 @@ def _entry(name: str, content: Any, place: Place, text: str) -> ManifestEntry:
 
 
 _SPEC_FIELDS = frozenset(ModelSpec.__dataclass_fields__)
+_PLACEHOLDERS: Mapping[str, Any] = {
+    "size": SIZES[0],
+    "class_names": CLASS_LISTS["voc20"],
+    "anchors": "coco300",
+    "resize": ResizeRule.LEGACY,
+}
 
 
 def _spec(path: Path, text: str, name: str, fields: Mapping[str, Any]) -> ModelSpec:
-    size = fields["size"]
-    if fields["anchors"] not in (f"voc{size}", f"coco{size}"):
-        words = f"anchors is {fields['anchors']!r}, expected voc{size} or coco{size}, as size is {size}"
-        raise _fault(path, text, name, "anchors", words)
+    """With placeholders for what is not told, which only a TOML beside a checkpoint may leave out."""
     told = {key: value for key, value in fields.items() if key in _SPEC_FIELDS}
-    return ModelSpec(**{"resize": ResizeRule.LEGACY, "mean_rgb": MEAN_RGB, **told})
+    sizes = (told["size"],) if "size" in told else SIZES
+    presets = [f"{kind}{size}" for size in sizes for kind in ("voc", "coco")]
+    if told.get("anchors", presets[0]) not in presets:
+        words = f"anchors is {told['anchors']!r}, expected {' or '.join(presets)}"
+        raise _fault(path, text, name, "anchors", f"{words}, as size is {told['size']}" if "size" in told else words)
+    return ModelSpec(**{**_PLACEHOLDERS, **told})
 
 
 class _Key(NamedTuple):
@@ -282,7 +292,7 @@ _FILE_KEYS = {
     "git_blob": _Key("git_blob", _matching(r"[0-9a-f]{40}"), "40 digits 0-9 and a-f"),
 }
 _ENTRY = _Rules(_FACT_KEYS | _PEOPLE_KEYS | _FILE_KEYS, ("file", *_FACT_KEYS))
-_BESIDE = _Rules(_FACT_KEYS | _PEOPLE_KEYS, ("size", "classes", "anchors"))
+_BESIDE = _Rules(_FACT_KEYS | _PEOPLE_KEYS, ())
 _SCORE = _Rules(
     {
         "map": _Key("mean_ap", lambda value: _number(value, 1.0), "a number from 0 to 1"),
