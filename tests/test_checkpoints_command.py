@@ -1,7 +1,10 @@
 """`ssd-detect checkpoints`: its verbs, their statuses and both of their streams."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +20,7 @@ from tests.checkpoint_server import Plan, Served
 from tests.live_servers import http_server
 from tests.made_manifests import ENTRY, add_entries, own_home
 from tests.test_command_line import HEAVY, run_python
+from tests.test_terminal import everything
 
 CONTENT = random.Random(6).randbytes(100_000)
 HASH = sha256(CONTENT).hexdigest()
@@ -147,6 +151,21 @@ class TestPull:
         result = run("pull", "made", "--timeout", timeout)
         assert result.exit_code == 2
         assert result.stderr.count("\n") == 1
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+    @pytest.mark.parametrize(("options", "has_bar"), [([], True), (["-q"], False)])
+    def test_a_bar_on_a_terminal(self, options: list[str], has_bar: bool, server: str) -> None:
+        import pty
+
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "ssd_detect", "checkpoints", "pull", "made", *options]
+        terminal = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=terminal, check=True, timeout=60)
+        os.close(theirs)
+        shown = everything(ours)
+        os.close(ours)
+        assert ("100.0/100.0 kB" in shown) == has_bar
+        assert done.stdout.startswith(b"made: fetched: ") == has_bar
 
 
 class TestVerify:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -237,38 +238,43 @@ class TestRemove:
 
 
 @contextmanager
-def unprivileged() -> Iterator[None]:
-    """Inside the block permissions count, also for a superuser."""
-    before = os.geteuid()
-    if before == 0:
+def unprivileged(*open_folders: Path) -> Iterator[None]:
+    """Inside the block permissions count, also for a superuser, who loses them; these folders can be looked into."""
+    user, modes = os.geteuid(), {folder: stat.S_IMODE(folder.stat().st_mode) for folder in open_folders}
+    for folder, mode in modes.items():
+        folder.chmod(mode | 0o055)
+    if user == 0:
         os.seteuid(65534)
     try:
         yield
     finally:
-        os.seteuid(before)
+        os.seteuid(user)
+        for folder, mode in modes.items():
+            folder.chmod(mode)
 
 
-def test_a_cache_that_cannot_be_written(home: Path, tmp_path: Path) -> None:
-    for folder in (*tmp_path.parents[:2], tmp_path, home):
-        folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o055)
-    with known(home, served := Served(CONTENT)):
-        entry = manifest()["made"]
-        home.chmod(0o555)
-        with unprivileged(), pytest.raises(OutputError, match=r"made.caffemodel: cannot be written: Permission denied"):
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of folders are other there")
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_a_cache_that_cannot_be_written(has_cache: bool, home: Path, tmp_path: Path) -> None:
+    folder = home / "checkpoints" if has_cache else home
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o555)
+    with http_server({"/w": (served := Served(CONTENT))}) as address:
+        cached = home / "checkpoints" / "x.pth"
+        entry = replace(manifest()["ssd300_vgg16_coco"], file=cached, cached=cached, urls=(f"{address}/w",))
+        with (
+            unprivileged(*tmp_path.parents[:2], tmp_path, home),
+            pytest.raises(OutputError, match=r"cannot be written: Permission denied"),
+        ):
             pull(entry, PullSettings(), Listener())
-        home.chmod(0o755)
-        (home / "checkpoints").mkdir()
-        (home / "checkpoints").chmod(0o555)
-        with unprivileged(), pytest.raises(OutputError, match="cannot be written: Permission denied"):
-            pull(entry, PullSettings(), Listener())
-        (home / "checkpoints").chmod(0o755)
+    folder.chmod(0o755)
     assert served.asked == []
 
 
 class TestProcesses:
     def test_four_at_once_fetch_once(self, home: Path) -> None:
         content = random.Random(8).randbytes(1 << 20)
-        served = Served(content, plans=[Plan(pause=0.25)])
+        served = Served(content, plans=[Plan(pause=0.4)])
         with known(home, served, sha256=sha256(content).hexdigest()):
             command = [*CHILD, "pull", "made"]
             children = [
