@@ -1,0 +1,1 @@
+"""Annotated data sets: reading, checking, converting and describing them. Knows nothing of networks."""
