@@ -16,12 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ssd_detect.conventions import Source
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.naming import native_names, source_of, to_ours
+from ssd_detect.model.readers.faults import DamagedError, RefusedError
 from ssd_detect.model.readers.pytorch import MAX_PICKLE_BYTES, open_pytorch
-from ssd_detect.model.readers.torch_pickle import MAX_OPERATIONS
+from ssd_detect.model.readers.torch_pickle import MAX_OPERATIONS, unpickle
+from ssd_detect.model.readers.torch_rebuild import TensorPlace
 from tests.mutations import mutated
 from tests.ssd_names import few, numbered_weights, seeded_weights, ssd_pytorch_tensors, torchvision_tensors
 from tests.torch_files import (
@@ -442,6 +446,13 @@ class TestContainers:
         (tmp_path / "t.pth").write_bytes(b"PK\x03\x04" + directory + end)
         refused_cheaply(tmp_path / "t.pth", "a zip whose directory has more than")
 
+    def test_a_member_before_the_beginning(self, tmp_path: Path) -> None:
+        path = write_zip(tmp_path / "t.pth", {"a": Tensor.of(np.ones(2))})
+        content = path.read_bytes()
+        at = content.rindex(b"PK\x05\x06") + 16  # where the directory is; all offsets are corrected by the difference
+        path.write_bytes(content[:at] + struct.pack("<I", len(content)) + content[at + 4 :])
+        refused_cheaply(path, "begin before it does|Bad offset for central directory")
+
     def test_storage_missing(self, tmp_path: Path) -> None:
         data, _ = pickled({"a": Tensor.of(np.ones(2))})
         path = write_zip_parts(tmp_path / "t.pth", data, [], ZipParts())
@@ -485,6 +496,22 @@ class TestContainers:
         data, (stored,) = pickled({"a": Tensor.of(np.ones(2))}, legacy=True)
         (tmp_path / "t.pth").write_bytes(legacy_bytes(data, [Stored(stored.raw, length, stored.kind)]))
         refused_cheaply(tmp_path / "t.pth", "elements in a file of")
+
+
+_opcodes = st.sampled_from([bytes([opcode]) for opcode in range(256) if opcode != ord("c")])
+_names = st.sampled_from([b"ccollections\nOrderedDict\n", b"ctorch._utils\n_rebuild_tensor_v2\n", b"ctorch\nSize\n"])
+_texts = st.sampled_from([b"X\x07\0\0\0storage", b"X\x01\0\0\x000", b"K\x01", b"(K\x01t", b"NNNN", b"))))", b"}}}"])
+
+
+@given(st.lists(st.one_of(_opcodes, _names, _texts, st.binary(max_size=3)), max_size=60).map(b"".join))
+@settings(max_examples=500)
+def test_any_operations_give_a_plain_value_or_an_error_of_ours(data: bytes) -> None:
+    with suppress(DamagedError, RefusedError):
+        value, end = unpickle(data + b".")
+        assert 0 < end <= len(data) + 1
+        assert isinstance(value, bool | int | float | str | bytes | list | tuple | dict | None | TensorPlace) or (
+            type(value).__name__ in ("Name", "Storage")
+        )
 
 
 @both

@@ -38,6 +38,8 @@ class _BoundedReads:
         return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
+        if whence == 0 and offset < 0:
+            raise DamagedError("a zip whose members begin before it does")
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
