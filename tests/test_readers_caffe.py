@@ -60,9 +60,7 @@ class TestStyles:
             Style(old_layers=True),
             Style(old_shape=True),
             Style(old_layers=True, old_shape=True),
-            Style(packed=False),
             Style(double=True),
-            Style(packed=False, double=True),
             Style(diff=True),
         ],
     )
@@ -114,6 +112,9 @@ class TestFaults:
             (layer("a", [part(7, part(1, varint(2))) + part(12, bytes(4))]), "layer a has numbers of half precision"),
             (layer("a", []) * 10_001, "a message of more than 10,000 fields"),
             (part(100, part(1, b"a") + part(7, b"") * 5000), "a message of more than 4,096 fields"),
+            (layer("a", [blob([1.0], Style(packed=False))]), "its numbers are in a field each"),
+            (layer("a", [blob([1.0], Style(packed=False, double=True))]), "its numbers are in a field each"),
+            (layer("a", [number(1, 1) * 65]), "a message of more than 64 fields"),
             (varint(100 << 3 | 2) + b"\xff" * 9 + b"\x01", "a field of 18,446,744,073,709,551,615 bytes"),
             (varint(100 << 3 | 2) + b"\xff" * 20, "a number of more than ten bytes"),
             (varint(100 << 3 | 3), "a field of"),
@@ -146,26 +147,24 @@ def test_mutations(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packed", [True, False])
-def test_memory(packed: bool, tmp_path: Path) -> None:
-    """Reading all tensors, one after the other, takes less than twice the file, even if all is in one layer."""
-    if packed:
-        content = network({f"layer{i}/0": np.ones(2_000_000, np.float32) for i in range(10)})
-    else:
-        unpacked = (varint(5 << 3 | 5) + np.float32(1).tobytes()) * 10_000_000
-        content = part(100, part(1, b"a") + part(7, part(7, part(1, varint(10_000_000))) + unpacked))
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's account of the memory is Linux's")
+@pytest.mark.parametrize("count", [1, 10])
+def test_memory(count: int, tmp_path: Path) -> None:
+    """Reading all tensors, one after the other, takes at most about twice the file, even if all is in one layer."""
+    content = network({f"layer{i}/0": np.ones(20_000_000 // count, np.float32) for i in range(count)})
     (tmp_path / "net").write_bytes(content)
     script = (
-        "import sys, resource, numpy; from pathlib import Path\n"
+        "import sys, numpy; from pathlib import Path\n"
         "from ssd_detect.model.readers.caffe import open_caffe, _classes\n"
-        "_classes(); peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024; before = peak()\n"
+        "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) * 1024\n"
+        "_classes(); before = peak()\n"
         "with open_caffe(Path(sys.argv[1])) as tensors:\n"
         "    for name in tensors.shapes: tensors.read(name)\n"
         "print(peak() - before)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "net")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 2 * len(content)
+    assert len(content) / 20 < int(done.stdout) < 2.1 * len(content)
 
 
 class TestWire:

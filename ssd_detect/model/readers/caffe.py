@@ -1,8 +1,8 @@
 """Caffe's `.caffemodel` through the protobuf library, without Caffe.
 
 A NetParameter, of which only layers, their names and their blobs matter. Source: Caffe's `caffe.proto` for the numbers
-of the fields. Layers are parsed one at a time, so that never more than one is in memory. Arrays of numbers are declared
-as `bytes`, which look the same in a file, so that NumPy sees them whole and Python never sees each number.
+of the fields. Layers are read and parsed one at a time, so that never more than one is in memory. Arrays of numbers are
+declared as `bytes`, which look the same in a file, so that NumPy sees them whole and Python never sees each number.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,23 @@ from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.wire import Field, fields
 
 _MAX_LAYERS = 10_000
-_MAX_FIELDS = 4096
-"""Of one layer: the SSD release's own have a dozen; each blob is one."""
+_MAX_LAYER_FIELDS = 4096
+"""The SSD release's own have a dozen; each blob is one."""
+
+_MAX_BLOB_FIELDS = 64
+"""Caffe knows nine."""
 
 _MAX_SHAPE_BYTES = 320
 """Caffe allows 32 axes; each takes at most ten bytes."""
 
-_LAYER_KINDS = {100: "Layer", 2: "V1Layer"}
-"""Number of NetParameter's field -> our name of its message; V1Layer is what Caffe wrote before March 2015."""
+_LAYER_KINDS = {100: ("Layer", 7), 2: ("V1Layer", 6)}
+"""Number of NetParameter's field -> our name of its message, and the number of its field of blobs.
+
+V1Layer is what Caffe wrote before March 2015.
+"""
+
+_NUMBERS = {5: "data", 8: "double_data"}
+_LENGTH_TOLD = 2
 
 _Field = descriptor_pb2.FieldDescriptorProto
 _ONE, _MANY = _Field.LABEL_OPTIONAL, _Field.LABEL_REPEATED
@@ -41,15 +50,11 @@ _MESSAGES: dict[str, list[tuple[str, int, Any, Any]]] = {
         ("double_data", 8, _Field.TYPE_BYTES, _ONE),
         ("raw_data", 12, _Field.TYPE_BYTES, _ONE),
     ],
-    "Numbers": [("data", 5, _Field.TYPE_FLOAT, _MANY), ("double_data", 8, _Field.TYPE_DOUBLE, _MANY)],
     "Shape": [("dim", 1, _Field.TYPE_INT64, _MANY)],
     "Layer": [("name", 1, _Field.TYPE_BYTES, _ONE), ("blobs", 7, _Field.TYPE_MESSAGE, _MANY)],
     "V1Layer": [("name", 4, _Field.TYPE_BYTES, _ONE), ("blobs", 6, _Field.TYPE_MESSAGE, _MANY)],
 }
-"""Message -> its fields: name, number, type (a message is a Blob), whether there can be many.
-
-Numbers is Blob as Caffe itself declares it, for files whose numbers are not packed into one field.
-"""
+"""Message -> its fields: name, number, type (a message is a Blob), whether there can be many."""
 
 
 @cache
@@ -82,7 +87,7 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
     A shape of four axes whose first three are 1, as old files have for vectors, is that of the vector.
 
     Raises:
-        CheckpointError: cannot be read, is damaged, or has numbers of half precision.
+        CheckpointError: cannot be read, is damaged, has numbers of half precision, or a field for each number.
     """
     with explained(path):
         file = path.open("rb")
@@ -91,17 +96,37 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with data:
             with explained(path, ValueError, message.DecodeError):
-                tensors = _stored_tensors(path, data)
+                tensors = _stored_tensors(path, file, _layers(data))
             yield tensors
 
 
-def _stored_tensors(path: Path, data: mmap.mmap) -> StoredTensors:
+def _layers(data: mmap.mmap) -> list[Field]:
+    """The layers, so framed that parsing one takes no more memory than it has bytes."""
+    layers = [f for f in fields(data, 0, len(data), _MAX_LAYERS) if f.number in _LAYER_KINDS and f.kind == _LENGTH_TOLD]
+    if not layers:
+        raise DamagedError("no layer in it")
+    for layer in layers:
+        blobs = _LAYER_KINDS[layer.number][1]
+        for inner in fields(data, layer.start, layer.end, _MAX_LAYER_FIELDS):
+            if inner.number == blobs and inner.kind == _LENGTH_TOLD:
+                _check_blob(data, inner)
+    return layers
+
+
+def _check_blob(data: mmap.mmap, blob: Field) -> None:
+    for field in fields(data, blob.start, blob.end, _MAX_BLOB_FIELDS):
+        if field.number in _NUMBERS and field.kind != _LENGTH_TOLD:
+            raise RefusedError("its numbers are in a field each, expected all of a blob in one, as Caffe writes them")
+
+
+def _stored_tensors(path: Path, file: BinaryIO, layers: list[Field]) -> StoredTensors:
     @lru_cache(maxsize=1)
     def parsed(layer: Field) -> Any:
-        return _classes()[_LAYER_KINDS[layer.number]].FromString(data[layer.start : layer.end])
+        file.seek(layer.start)
+        return _classes()[_LAYER_KINDS[layer.number][0]].FromString(file.read(layer.end - layer.start))
 
     places: dict[str, _Place] = {}
-    for layer in _layers(data):
+    for layer in layers:
         name = parsed(layer).name.decode("utf-8", "replace")
         for place in _places(name, layer, parsed(layer).blobs):
             if f"{name}/{place.number}" in places:
@@ -110,23 +135,12 @@ def _stored_tensors(path: Path, data: mmap.mmap) -> StoredTensors:
     parsed.cache_clear()
 
     def read(name: str) -> npt.NDArray[np.generic]:
-        with explained(path, ValueError, message.DecodeError):
+        with explained(path, ValueError, IndexError, message.DecodeError):
             place = places[name]
             return _numbers(parsed(place.layer).blobs[place.number]).reshape(place.shape)
 
     shapes = {name: place.shape for name, place in places.items()}
     return StoredTensors("Caffe model", shapes, {n: p.element_type for n, p in places.items()}, read)
-
-
-def _layers(data: mmap.mmap) -> list[Field]:
-    """The layers, each of which has few enough fields that parsing it takes no more memory than it has bytes."""
-    layers = [f for f in fields(data, 0, len(data), _MAX_LAYERS) if f.number in _LAYER_KINDS and f.kind == 2]
-    if not layers:
-        raise DamagedError("no layer in it")
-    for layer in layers:
-        for _ in fields(data, layer.start, layer.end, _MAX_FIELDS):
-            pass
-    return layers
 
 
 def _places(name: str, layer: Field, blobs: Iterable[Any]) -> Iterator[_Place]:
@@ -152,10 +166,4 @@ def _shape(blob: Any) -> tuple[int, ...]:
 
 def _numbers(blob: Any) -> npt.NDArray[np.generic]:
     """All numbers of a blob, in one row."""
-    raw, element_type = (blob.double_data, "<f8") if blob.double_data else (blob.data, "<f4")
-    if raw:
-        return np.frombuffer(raw, element_type)
-    unpacked = _classes()["Numbers"].FromString(blob.SerializeToString())  # keeps what it does not know
-    if unpacked.double_data:
-        return np.fromiter(unpacked.double_data, np.float64, len(unpacked.double_data))
-    return np.fromiter(unpacked.data, np.float32, len(unpacked.data))
+    return np.frombuffer(blob.double_data, "<f8") if blob.double_data else np.frombuffer(blob.data, "<f4")
