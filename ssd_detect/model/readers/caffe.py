@@ -21,11 +21,12 @@ from ssd_detect.model.readers.faults import DamagedError, RefusedError, explaine
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.wire import Field, fields
 
-_MAX_LAYERS = 10_000
-_MAX_LAYER_FIELDS = 4096
-"""The SSD release's own have a dozen; each blob is one."""
+_MAX_LAYERS = 4000
+_MAX_LAYER_FIELDS = 256
+"""The SSD release's own have two dozen; each input and each blob is one."""
 
-_MAX_BLOB_FIELDS = 64
+_MAX_BLOBS = 10_000
+_MAX_BLOB_FIELDS = 16
 """Caffe knows nine."""
 
 _MAX_SHAPE_BYTES = 320
@@ -37,7 +38,7 @@ _LAYER_KINDS = {100: ("Layer", 7), 2: ("V1Layer", 6)}
 V1Layer is what Caffe wrote before March 2015.
 """
 
-_NUMBERS = {5: "data", 8: "double_data"}
+_NUMBERS = (5, 8)  # Blob's data and double_data
 _LENGTH_TOLD = 2
 
 _Field = descriptor_pb2.FieldDescriptorProto
@@ -93,11 +94,10 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
         file = path.open("rb")
     with file:
         with explained(path, ValueError, message.DecodeError):  # ValueError: an empty file cannot be mapped
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        with data:
-            with explained(path, ValueError, message.DecodeError):
-                tensors = _stored_tensors(path, file, _layers(data))
-            yield tensors
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                layers = _layers(data)
+            tensors = _stored_tensors(path, file, layers)
+        yield tensors
 
 
 def _layers(data: mmap.mmap) -> list[Field]:
@@ -105,11 +105,16 @@ def _layers(data: mmap.mmap) -> list[Field]:
     layers = [f for f in fields(data, 0, len(data), _MAX_LAYERS) if f.number in _LAYER_KINDS and f.kind == _LENGTH_TOLD]
     if not layers:
         raise DamagedError("no layer in it")
-    for layer in layers:
-        blobs = _LAYER_KINDS[layer.number][1]
-        for inner in fields(data, layer.start, layer.end, _MAX_LAYER_FIELDS):
-            if inner.number == blobs and inner.kind == _LENGTH_TOLD:
-                _check_blob(data, inner)
+    blobs = [
+        field
+        for layer in layers
+        for field in fields(data, layer.start, layer.end, _MAX_LAYER_FIELDS)
+        if field.number == _LAYER_KINDS[layer.number][1] and field.kind == _LENGTH_TOLD
+    ]
+    if len(blobs) > _MAX_BLOBS:
+        raise DamagedError(f"more than {_MAX_BLOBS:,} blobs")
+    for blob in blobs:
+        _check_blob(data, blob)
     return layers
 
 
