@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 import seeded
 import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ssd_detect.boxes.anchors import make_anchors
-from ssd_detect.boxes.decode import decode_offsets
+from ssd_detect.boxes.postprocess import decode_candidates, keep_best
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.detector import Detector
 from ssd_detect.model.checkpoint import load_checkpoint
@@ -99,11 +102,11 @@ class Made(NamedTuple):
 def make_model(variables: Mapping[str, Any]) -> Any:
     """Takes RGB as it is, (B, 300, 300, 3), and gives (B, 8732, 21 + 4): scores and offsets."""
     maps = Maps()
-    given = tf.keras.Input((300, 300, 3))
-    x = layers.Rescaling(1.0, offset=[-123.0, -117.0, -104.0], name="input_mean_normalization")(given)
-    x = layers.Lambda(lambda rgb: rgb[..., ::-1], name="input_channel_swap")(x)  # the kernels came from Caffe
+    rgb = tf.keras.Input((300, 300, 3))
+    x = layers.Rescaling(1.0, offset=[-123.0, -117.0, -104.0], name="input_mean_normalization")(rgb)
+    x = layers.Lambda(lambda maps: maps[..., ::-1], name="input_channel_swap")(x)  # the kernels came from Caffe
     maps.extra(maps.vgg(x))
-    model = tf.keras.Model(given, maps.heads())
+    model = tf.keras.Model(rgb, maps.heads())
     for name, scope in maps.scopes.items():
         parts = [variables[f"ssd_300_vgg/{scope}/{part}"] for part in parts_of(scope)]
         if name == "conv1_1":
@@ -138,27 +141,27 @@ def made(seeded_variables: dict[str, Any]) -> Made:
 
 
 @pytest.fixture(scope="module")
-def settings(made: Made, tmp_path_factory: pytest.TempPathFactory) -> CheckpointSettings:
+def chosen(made: Made, tmp_path_factory: pytest.TempPathFactory) -> CheckpointSettings:
     path = tmp_path_factory.mktemp("keras") / "VGG_VOC0712_SSD_300x300_iter_120000.h5"
     write_keras_2(made.model, path)
     return CheckpointSettings(str(path), anchors="voc300")
 
 
 @pytest.fixture(scope="module")
-def network(settings: CheckpointSettings) -> Iterator[NetworkSession]:
-    session = NetworkSession(load_checkpoint(settings), SessionSettings())
+def network(chosen: CheckpointSettings) -> Iterator[NetworkSession]:
+    session = NetworkSession(load_checkpoint(chosen), SessionSettings())
     yield session
     session.close()
 
 
-def test_weights_come_back_bit_for_bit(settings: CheckpointSettings, seeded_variables: dict[str, Any]) -> None:
-    checkpoint = load_checkpoint(settings)
+def test_weights_come_back_bit_for_bit(chosen: CheckpointSettings, seeded_variables: dict[str, Any]) -> None:
+    checkpoint = load_checkpoint(chosen)
     for name, values in seeded_variables.items():
         np.testing.assert_array_equal(checkpoint.variables[name.removeprefix("ssd_300_vgg/")], values, name)
 
 
-def test_a_keras_file_is_taken_as_keras_takes_it(settings: CheckpointSettings) -> None:
-    spec = load_checkpoint(CheckpointSettings(settings.given)).spec
+def test_a_keras_file_is_taken_as_keras_takes_it(chosen: CheckpointSettings) -> None:
+    spec = load_checkpoint(CheckpointSettings(chosen.given)).spec
     facts = (spec.anchors, spec.anchor_rounding, spec.anchor_clip, spec.resize, spec.profile)
     assert facts == ("voc300", AnchorRounding.FLOAT, AnchorClip.NONE, ResizeRule.OPENCV, Profile.KERAS)
 
@@ -169,26 +172,49 @@ def test_predictions(made: Made, network: NetworkSession) -> None:
     np.testing.assert_allclose(offsets, made.predictions[:, NUM_CLASSES:], rtol=0, atol=1e-3)
 
 
-def keras_detections(predictions: Any, limit: int) -> Rows:
+def keras_boxes(offsets: Any, anchors: Any) -> Any:
+    """(n, 4) xyxy: the offsets are in tenths of the anchor's sides, and in fifths of the logarithm."""
+    centres = offsets[:, :2] * np.float32(0.1) * anchors[:, 2:] + anchors[:, :2]
+    halves = np.exp(offsets[:, 2:] * np.float32(0.2)) * anchors[:, 2:] / 2
+    return np.hstack([centres - halves, centres + halves])
+
+
+def keras_detections(scores: Any, offsets: Any, anchors: Any, limit: int) -> Rows:
     """As ssd_keras's own last layer: of each class all scores above 0.01 into TensorFlow's suppression at 0.45, which
     lets 400 through; of all classes together the best `limit`. Boxes are clipped only when they are drawn.
     """
-    scores = predictions[:, :NUM_CLASSES]
-    boxes = decode_offsets(predictions[:, NUM_CLASSES:], make_anchors("voc300"))
-    anchor_ids, class_ids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for class_id in range(1, NUM_CLASSES):
+    boxes = keras_boxes(offsets, anchors)
+    found: list[tuple[int, int]] = []  # anchor, class
+    for class_id in range(1, scores.shape[1]):
         above = np.flatnonzero(scores[:, class_id] > 0.01)
-        picked = above[tf.image.non_max_suppression(boxes[above], scores[above, class_id], 400, 0.45).numpy()]
-        anchor_ids.append(picked)
-        class_ids.append(np.full(len(picked), class_id))
-    anchors, classes = np.concatenate(anchor_ids), np.concatenate(class_ids)
-    best = np.argsort(-scores[anchors, classes], kind="stable")[:limit]
-    return with_an_area(classes[best], scores[anchors, classes][best], boxes[anchors][best])
+        kept = tf.image.non_max_suppression(boxes[above], scores[above, class_id], 400, 0.45).numpy()
+        found += [(anchor_id, class_id) for anchor_id in above[kept]]
+    anchor_ids, class_ids = np.array(found, np.int64).reshape(-1, 2).T
+    best = np.argsort(-scores[anchor_ids, class_ids], kind="stable")[:limit]
+    return with_an_area(class_ids[best], scores[anchor_ids, class_ids][best], boxes[anchor_ids][best])
+
+
+@given(st.integers(0, 300), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=50)
+def test_profile(count: int, seed: int) -> None:
+    """Heaps of boxes of three classes, from none to 300 anchors, some outside the picture."""
+    random = np.random.default_rng(seed)
+    anchors = make_anchors("voc300")[random.choice(8732, count, replace=False)]
+    offsets = random.normal(0, 4, (count, 4)).astype(np.float32)
+    scores = random.dirichlet([3, 0.2, 0.2, 0.2], count).astype(np.float32)
+    by_keras = resolved(DetectionSettings(score_threshold=0.01, max_detections=50), Profile.KERAS)
+    candidates, _ = decode_candidates(scores, offsets, anchors, np.arange(4) > 0, by_keras)
+    kept = keep_best(candidates, by_keras)
+    rows = Rows(kept.class_ids, kept.scores, kept.boxes_unit)
+    expected = keras_detections(scores, offsets, anchors, 50)
+    assert_same_detections(rows, expected, scores_within=0, boxes_within=1e-5)
 
 
 @pytest.mark.parametrize("limit", [200, 20 * 400])  # the usual one, and as many as there can be
-def test_detections(made: Made, settings: CheckpointSettings, limit: int) -> None:
-    with Detector(settings, settings=DetectionSettings(score_threshold=0.01, max_detections=limit)) as detector:
+def test_detections(made: Made, chosen: CheckpointSettings, limit: int) -> None:
+    with Detector(chosen, settings=DetectionSettings(score_threshold=0.01, max_detections=limit)) as detector:
         found = detector(PICTURE)
     rows = Rows(found.class_ids, found.scores, found.boxes / np.array([*found.size, *found.size]))
-    assert_same_detections(rows, keras_detections(made.predictions, limit), scores_within=1e-4, boxes_within=1e-4)
+    scores, offsets = np.split(made.predictions, [NUM_CLASSES], axis=1)
+    expected = keras_detections(scores, offsets, make_anchors("voc300"), limit)
+    assert_same_detections(rows, expected, scores_within=1e-4, boxes_within=1e-4)
