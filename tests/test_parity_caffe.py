@@ -10,15 +10,18 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 import seeded
 
+from ssd_detect.arrays import Floats
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.geometry import cxcywh_to_xyxy
-from ssd_detect.conventions import AnchorRounding, Profile, ResizeRule
+from ssd_detect.boxes.postprocess import decode_candidates, keep_best
+from ssd_detect.boxes.profiles import resolved
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.detector import Detector
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.session import NetworkSession
@@ -41,37 +44,36 @@ def picture(index: int) -> Any:
     return seeded.seeded_picture(*seeded.PICTURES[index])
 
 
-class Ours(NamedTuple):
-    """One file in our program."""
+class Ours:
+    """One file in our program, read once, and run once over each picture."""
 
-    settings: CheckpointSettings
-    network: NetworkSession
+    def __init__(self, path: Path, size: int) -> None:
+        self.settings = CheckpointSettings(str(path), anchors=PRESETS[size])
+        self.checkpoint = load_checkpoint(self.settings)
+        self.network = NetworkSession(self.checkpoint, SessionSettings())
+        self._outputs: dict[int, tuple[Floats, Floats]] = {}
+
+    def outputs(self, index: int) -> tuple[Floats, Floats]:
+        """Scores (N, 21) and offsets (N, 4) of a picture."""
+        if index not in self._outputs:
+            scores, offsets = self.network.run(picture(index)[np.newaxis])
+            self._outputs[index] = scores[0], offsets[0]
+        return self._outputs[index]
 
 
 @pytest.fixture(scope="module")
-def caffemodel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    """Size -> a `.caffemodel` with the seeded weights, written once, by the script that made the numbers."""
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Ours]]:
+    """Size -> the `.caffemodel` with the seeded weights, written by the script that made the numbers."""
     folder = tmp_path_factory.mktemp("caffe")
-
-    @cache
-    def written(size: int) -> Path:
-        path = folder / f"VGG_VOC0712_SSD_{size}x{size}.caffemodel"
-        script = TESTS.parent / "scripts" / "parity" / "caffe_weights.py"
-        environment = os.environ | {"PYTHONPATH": str(TESTS / "golden")}
-        subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True, env=environment)
-        return path
-
-    return written
-
-
-@pytest.fixture(scope="module")
-def ours(caffemodel: Callable[[int], Path]) -> Iterator[Callable[[int], Ours]]:
     opened: dict[int, Ours] = {}
 
     def of(size: int) -> Ours:
         if size not in opened:
-            settings = CheckpointSettings(str(caffemodel(size)), anchors=PRESETS[size])
-            opened[size] = Ours(settings, NetworkSession(load_checkpoint(settings), SessionSettings()))
+            path = folder / f"VGG_VOC0712_SSD_{size}x{size}.caffemodel"
+            script = TESTS.parent / "scripts" / "parity" / "caffe_weights.py"
+            environment = os.environ | {"PYTHONPATH": str(TESTS / "golden")}
+            subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True, env=environment)
+            opened[size] = Ours(path, size)
         return opened[size]
 
     yield of
@@ -79,18 +81,18 @@ def ours(caffemodel: Callable[[int], Path]) -> Iterator[Callable[[int], Ours]]:
         made.network.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [300, 512])
-def test_weights_come_back_bit_for_bit(caffemodel: Callable[[int], Path], size: int) -> None:
-    checkpoint = load_checkpoint(CheckpointSettings(str(caffemodel(size)), anchors=PRESETS[size]))
-    for name, values in seeded.seeded_variables(size).items():
-        np.testing.assert_array_equal(checkpoint.variables[name.removeprefix(f"ssd_{size}_vgg/")], values, name)
+class TestReading:
+    def test_weights_come_back_bit_for_bit(self, ours: Callable[[int], Ours], size: int) -> None:
+        variables = ours(size).checkpoint.variables
+        for name, values in seeded.seeded_variables(size).items():
+            np.testing.assert_array_equal(variables[name.removeprefix(f"ssd_{size}_vgg/")], values, name)
 
-
-@pytest.mark.parametrize("size", [300, 512])
-def test_a_caffe_file_is_taken_as_caffe_takes_it(caffemodel: Callable[[int], Path], size: int) -> None:
-    spec = load_checkpoint(CheckpointSettings(str(caffemodel(size)))).spec
-    facts = (spec.anchors, spec.anchor_rounding, spec.resize, spec.profile)
-    assert facts == (f"voc{size}", AnchorRounding.INT, ResizeRule.OPENCV, Profile.CAFFE)
+    def test_a_caffe_file_is_taken_as_caffe_takes_it(self, ours: Callable[[int], Ours], size: int) -> None:
+        spec = ours(size).checkpoint.spec
+        facts = (spec.size, spec.anchor_rounding, spec.anchor_clip, spec.resize, spec.profile)
+        assert facts == (size, AnchorRounding.INT, AnchorClip.NONE, ResizeRule.OPENCV, Profile.CAFFE)
 
 
 @pytest.mark.parametrize("rounding", list(AnchorRounding))
@@ -126,9 +128,7 @@ class TestNetwork:
     def test_heads(self, ours: Callable[[int], Ours], size: int, index: int) -> None:
         """Logits up to 30 in size are compared by their softmax's logarithm, which is all that scores tell of them."""
         expected = golden(size)
-        scores, offsets = (
-            outputs[0, :: expected["stride"]] for outputs in ours(size).network.run(picture(index)[np.newaxis])
-        )
+        scores, offsets = (outputs[:: expected["stride"]] for outputs in ours(size).outputs(index))
         logits = expected[f"p{index}_logits"].astype(np.float64)
         log_scores = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         np.testing.assert_allclose(np.log(scores), log_scores, rtol=0, atol=1e-3)
@@ -136,17 +136,31 @@ class TestNetwork:
         np.testing.assert_allclose(offsets, expected[f"p{index}_offsets"], rtol=0, atol=1e-3)
 
 
+def assert_as_in_caffe(found: Rows, size: int, index: int, choice: str) -> None:
+    expected = [golden(size)[f"p{index}_{choice}_{part}"] for part in ("classes", "scores", "boxes")]
+    assert_same_detections(found, with_an_area(*expected), scores_within=1e-4, boxes_within=1e-4)
+
+
 @pytest.mark.slow
 class TestDetections:
-    """DetectionOutput: the same detections as there, by what a Caffe file is taken for."""
+    """DetectionOutput: the same detections as there, to 1e-4 in scores and in shares of the picture's sides."""
 
-    @pytest.mark.parametrize(("choice", "limit"), [("kept", None), ("all", EVERY)])
     @pytest.mark.parametrize("size", [300, 512])
-    def test_all_pictures(self, ours: Callable[[int], Ours], size: int, choice: str, limit: int | None) -> None:
-        settings = DetectionSettings(score_threshold=0.01, max_detections=limit)
-        with Detector(ours(size).settings, settings=settings) as detector:
+    def test_whole_way(self, ours: Callable[[int], Ours], size: int) -> None:
+        """By what a Caffe file is taken for: only the anchor preset and the threshold are given."""
+        with Detector(ours(size).settings, settings=DetectionSettings(score_threshold=0.01)) as detector:
             for index in [index for of_size, index in PICTURES if of_size == size]:
                 found = detector(picture(index))
-                rows = Rows(found.class_ids, found.scores, found.boxes / np.array([*found.size, *found.size]))
-                expected = [golden(size)[f"p{index}_{choice}_{part}"] for part in ("classes", "scores", "boxes")]
-                assert_same_detections(rows, with_an_area(*expected), scores_within=1e-4, boxes_within=1e-4)
+                boxes_unit = found.boxes / np.array([*found.size, *found.size])
+                assert_as_in_caffe(Rows(found.class_ids, found.scores, boxes_unit), size, index, "kept")
+
+    @pytest.mark.parametrize(("size", "index"), PICTURES)
+    def test_without_the_last_limit(self, ours: Callable[[int], Ours], size: int, index: int) -> None:
+        """Some thousand detections, down to scores of 0.01 and to the last of the 400 candidates of a class."""
+        spec = ours(size).checkpoint.spec
+        settings = resolved(DetectionSettings(score_threshold=0.01, max_detections=EVERY), spec.profile)
+        anchors = make_anchors(spec.anchors, spec.anchor_rounding, spec.anchor_clip)
+        candidates, _ = decode_candidates(*ours(size).outputs(index), anchors, np.arange(21) > 0, settings)
+        kept = keep_best(candidates, settings)
+        assert len(kept.scores) > 4000
+        assert_as_in_caffe(Rows(kept.class_ids, kept.scores, kept.boxes_unit), size, index, "all")
