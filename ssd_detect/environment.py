@@ -1,6 +1,7 @@
 """The one module that reads or changes the process around us: environment variables and the error stream.
 
-Only the command line uses it. The library leaves the process of its caller alone.
+Only the command line changes anything. The library leaves the process of its caller alone; it asks here for the
+folders of the user.
 """
 
 import faulthandler
@@ -15,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
+
+import platformdirs
 
 _SIGNALLED = 128  # plus its number is the status of a process that a signal ended
 
@@ -70,6 +73,19 @@ def open_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+
+
+def settings_folder() -> Path:
+    """Where the user's own lists of checkpoints (`*.toml`) lie; SSD_DETECT_HOME, or as the platform has it."""
+    own = os.environ.get("SSD_DETECT_HOME")
+    return Path(own).absolute() if own else platformdirs.user_config_path("ssd-detect", appauthor=False)
+
+
+def checkpoint_cache() -> Path:
+    """Where fetched checkpoints lie; `checkpoints` in SSD_DETECT_HOME, or in the platform's folder for caches."""
+    own = os.environ.get("SSD_DETECT_HOME")
+    home = Path(own).absolute() if own else platformdirs.user_cache_path("ssd-detect", appauthor=False)
+    return home / "checkpoints"
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ssd_detect import __version__
+from ssd_detect.cli.checkpoints import checkpoints
 from ssd_detect.cli.doctor import doctor
 from ssd_detect.cli.image import image
 from ssd_detect.cli.talk import say
@@ -68,7 +69,7 @@ def program() -> None:
     """Find objects in pictures and videos with SSD, the single-shot detector."""
 
 
-for _verb in (image, video, doctor):
+for _verb in (image, video, checkpoints, doctor):
     program.add_command(_verb)
 
 

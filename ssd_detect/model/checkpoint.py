@@ -97,9 +97,10 @@ def _hash_files(files: tuple[Path, ...]) -> str:
 def _name(given: str, found: FoundCheckpoint, sha256: str) -> str:
     """The manifest's name where the file is the manifest's, wherever it lies."""
     entries = manifest()
-    if given in entries and entries[given].sha256 != sha256:
+    wanted = entries[given].sha256 if given in entries else None
+    if wanted not in (None, sha256):
         raise CheckpointError(
-            f"{found.path}: damaged: its SHA-256 is {sha256[:12]}…, expected {entries[given].sha256[:12]}…; "
+            f"{found.path}: damaged: its SHA-256 is {sha256[:12]}…, expected {str(wanted)[:12]}…; "
             "install ssd-detect again"
         )
     return next((e.name for e in entries.values() if e.sha256 == sha256), found.path.name)

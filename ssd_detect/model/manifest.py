@@ -1,33 +1,22 @@
-"""The checkpoints that we know: `checkpoints/manifest.toml`. Imports neither TensorFlow nor NumPy."""
+"""The checkpoints that we know: the manifest that ships, the user's own lists, and a TOML beside a checkpoint.
 
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+Imports neither TensorFlow nor NumPy.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import NamedTuple
 
-from ssd_detect.classes import CLASS_LISTS
-from ssd_detect.conventions import ResizeRule
+from ssd_detect.environment import checkpoint_cache, settings_folder
 from ssd_detect.errors import CheckpointError
-from ssd_detect.model.spec import ModelSpec
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from ssd_detect.hashing import git_blob_of
+from ssd_detect.model.manifest_entry import ManifestEntry as ManifestEntry
+from ssd_detect.model.manifest_file import Place, entries_of, facts_beside
 
 DEFAULT_CHECKPOINT = "ssd_300_vgg_voc"
-
-
-@dataclass(frozen=True)
-class ManifestEntry:
-    """One known checkpoint: the file that holds it, and what the file does not tell."""
-
-    name: str
-    file: Path
-    sha256: str
-    spec: ModelSpec
 
 
 def checkpoints_folder() -> Path:
@@ -39,28 +28,89 @@ def checkpoints_folder() -> Path:
 
 @cache
 def manifest() -> Mapping[str, ManifestEntry]:
-    """Name -> entry, in the order of the file.
+    """Name -> entry: those that ship in the order of their file, then the user's; of one name, the user's.
+
+    Lists of the user that are damaged are left out, so that the names that ship stay usable; see `manifest_faults`.
 
     Raises:
-        CheckpointError: the manifest is missing or damaged: the installation is.
+        CheckpointError: the manifest that ships is missing or damaged: the installation is.
     """
     path = checkpoints_folder() / "manifest.toml"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: _entry(name, fields) for name, fields in content["checkpoints"].items()}
-    except (OSError, KeyError, ValueError, TypeError) as error:
+        shipped = entries_of(Place(path, checkpoint_cache(), is_users=False))
+    except CheckpointError as error:
         raise CheckpointError(
             f"{path}: the list of checkpoints is missing or damaged ({error}); install ssd-detect again"
         ) from error
+    users = {name: replace(entry, replaces_shipped=name in shipped) for name, entry in _users().entries.items()}
+    return MappingProxyType(shipped | users)
 
 
-def _entry(name: str, fields: dict[str, Any]) -> ManifestEntry:
-    red, green, blue = (float(v) for v in fields["mean_rgb"])
-    spec = ModelSpec(
-        size=fields["size"],
-        class_names=CLASS_LISTS[fields["classes"]],
-        anchors=fields["anchors"],
-        resize=ResizeRule(fields["resize"]),
-        mean_rgb=(red, green, blue),
-    )
-    return ManifestEntry(name, checkpoints_folder() / fields["file"], fields["sha256"], spec)
+def manifest_faults() -> tuple[str, ...]:
+    """What is wrong with the user's own lists, one line each."""
+    return _users().faults
+
+
+def facts_of(path: Path, sha256: str) -> ManifestEntry | None:
+    """What is known about a checkpoint, under whatever name it lies; None: nothing.
+
+    A TOML beside it comes first, then its hash, the user's lists before the manifest that ships. Its name counts only
+    for entries whose hash nobody knows. `ManifestEntry.told` says which facts are told.
+
+    Args:
+        path: the file, or the prefix of its files.
+        sha256: as `ManifestEntry.sha256`.
+
+    Raises:
+        CheckpointError: the TOML beside it is damaged.
+    """
+    nameless = (entry for entry in _users_first() if not entry.is_verifiable and _has_name_of(path, entry))
+    return facts_beside(path) or entry_of(path, sha256) or next(nameless, None)
+
+
+def entry_of(path: Path, sha256: str) -> ManifestEntry | None:
+    """The entry that a checkpoint is by its hash, or by the id that git gives it; arguments as for `facts_of`."""
+    entries = _users_first()
+    known = next((entry for entry in entries if entry.sha256 == sha256), None)
+    return known or _by_git_blob(path, [entry for entry in entries if entry.git_blob is not None])
+
+
+def _users_first() -> list[ManifestEntry]:
+    return sorted(manifest().values(), key=lambda entry: entry.described_in is None)
+
+
+class _Users(NamedTuple):
+    entries: Mapping[str, ManifestEntry]
+    faults: tuple[str, ...]
+
+
+@cache
+def _users() -> _Users:
+    """The user's own lists, in the order of their names."""
+    entries: dict[str, ManifestEntry] = {}
+    faults = []
+    folder = settings_folder()
+    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
+        try:
+            found = entries_of(Place(path, checkpoint_cache(), is_users=True))
+        except CheckpointError as error:
+            faults.append(str(error))
+            continue
+        twice = sorted(found.keys() & entries.keys())
+        faults += [f"{path}: {name} is in {entries[name].described_in} already, which counts" for name in twice]
+        entries = found | entries
+    return _Users(entries, tuple(faults))
+
+
+def _by_git_blob(path: Path, entries: Iterable[ManifestEntry]) -> ManifestEntry | None:
+    """Reads the file once more, and only one that could be an entry's by its suffix."""
+    alike = [entry for entry in entries if entry.file.suffix == path.suffix.lower()]
+    if not alike or not path.is_file():
+        return None
+    blob = git_blob_of(path)
+    return next((entry for entry in alike if entry.git_blob == blob), None)
+
+
+def _has_name_of(path: Path, entry: ManifestEntry) -> bool:
+    """Zips are the same as what they hold."""
+    return path.name.removesuffix(".zip") == entry.file.name.removesuffix(".zip")

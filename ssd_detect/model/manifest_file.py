@@ -1,0 +1,301 @@
+"""Manifests as files: TOML in, entries out, and for what is wrong a line number and what was meant.
+
+`checkpoints/manifest.schema.json` states the same rules for editors and tests.
+"""
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssd_detect.classes import BACKGROUND, CLASS_LISTS
+from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
+from ssd_detect.errors import CheckpointError
+from ssd_detect.model.manifest_entry import FACTS, ManifestEntry, Score
+from ssd_detect.model.spec import MEAN_RGB, SIZES, ModelSpec
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+METRICS = ("voc07", "voc12", "coco", "unstated")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files of a manifest lie.
+
+    Args:
+        manifest: the TOML itself; files are named as seen from its folder.
+        cache: folder of fetched files.
+        is_users: not the manifest that ships.
+    """
+
+    manifest: Path
+    cache: Path
+    is_users: bool
+
+
+def entries_of(place: Place) -> dict[str, ManifestEntry]:
+    """Name -> entry, in the order of the file.
+
+    Raises:
+        CheckpointError: cannot be read, is no TOML, or breaks a rule; names the file, the line, and what to write.
+    """
+    text, content = _read(place.manifest)
+    _Checker(place.manifest, text, "").check(content, _MANIFEST)
+    return {name: _entry(name, fields, place, text) for name, fields in content["checkpoints"].items()}
+
+
+def facts_beside(path: Path) -> ManifestEntry | None:
+    """What a TOML beside a checkpoint, `NAME.SUFFIX.toml` or else `NAME.toml`, tells about it; None: there is none.
+
+    Args:
+        path: the file, or the prefix of its files.
+
+    Raises:
+        CheckpointError: as `entries_of`.
+    """
+    beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml") if path.name else path)
+    manifest = next((p for p in beside if p != path and p.is_file()), None)
+    if manifest is None:
+        return None
+    text, content = _read(manifest)
+    fields = _Checker(manifest, text, "").check(content, _BESIDE)
+    values = {"source": Source.TENSORFLOW, "colour_order": ColourOrder.RGB, **fields}
+    return ManifestEntry(
+        path.name,
+        path,
+        None,
+        _spec(manifest, text, "", fields),
+        described_in=manifest,
+        told=frozenset(fields) & FACTS,
+        **{key: value for key, value in values.items() if key not in _SPEC_FIELDS},
+    )
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CheckpointError(f"{path}: is no TOML: {error}") from error
+
+
+def _entry(name: str, content: Any, place: Place, text: str) -> ManifestEntry:
+    fields = _Checker(place.manifest, text, name).check(content, _ENTRY)
+    spec = _spec(place.manifest, text, name, fields)
+    file = fields.pop("file")
+    is_elsewhere = "urls" in fields or "by_hand" in fields
+    if is_elsewhere and Path(file).name != file:
+        raise _fault(place.manifest, text, name, "file", f"file is {file!r}, expected a name without folders")
+    beside = place.manifest.parent / file
+    cached = place.cache / file if is_elsewhere else None
+    return ManifestEntry(
+        name,
+        cached if cached is not None and not place.is_users else beside,
+        fields.pop("sha256", None),
+        spec,
+        cached=cached,
+        described_in=place.manifest if place.is_users else None,
+        **{key: value for key, value in fields.items() if key not in _SPEC_FIELDS},
+    )
+
+
+_SPEC_FIELDS = frozenset(ModelSpec.__dataclass_fields__)
+
+
+def _spec(path: Path, text: str, name: str, fields: Mapping[str, Any]) -> ModelSpec:
+    size = fields["size"]
+    if fields["anchors"] not in (f"voc{size}", f"coco{size}"):
+        words = f"anchors is {fields['anchors']!r}, expected voc{size} or coco{size}, as size is {size}"
+        raise _fault(path, text, name, "anchors", words)
+    told = {key: value for key, value in fields.items() if key in _SPEC_FIELDS}
+    return ModelSpec(**{"resize": ResizeRule.LEGACY, "mean_rgb": MEAN_RGB, **told})
+
+
+class _Key(NamedTuple):
+    """A key of a table: the field that it becomes, how, and what to write there."""
+
+    field: str
+    parse: Callable[[Any], Any]
+    expected: str
+
+
+class _Rules(NamedTuple):
+    """The keys of a table, and which of them must be there."""
+
+    keys: Mapping[str, _Key]
+    required: Collection[str]
+
+
+class _Checker(NamedTuple):
+    """Checks the tables of one entry; `name` is empty for what stands outside of entries."""
+
+    path: Path
+    text: str
+    name: str
+
+    def check(self, table: Any, rules: _Rules) -> dict[str, Any]:
+        """Field -> parsed value."""
+        if not isinstance(table, dict):
+            raise self.fault(self.name, f"{self.name} is {table!r}, expected a table [checkpoints.{self.name}]")
+        parsed = {}
+        for key, value in table.items():
+            if key not in rules.keys:
+                raise self.fault(key, f"unknown key {key!r}{_meant(key, rules.keys)}")
+            rule = rules.keys[key]
+            try:
+                parsed[rule.field] = self.check(value, _SCORE) if rule.parse is _score else rule.parse(value)
+            except (ValueError, TypeError) as error:
+                raise self.fault(key, f"{key} is {value!r}, expected {rule.expected}") from error
+            if rule.parse is _score:
+                parsed[rule.field] = Score(**parsed[rule.field])
+        missing = [key for key in rules.required if key not in table]
+        if missing:
+            words = f"{missing[0]} is missing, expected {rules.keys[missing[0]].expected}"
+            raise self.fault("", f"{self.name}: {words}" if self.name else words)
+        return parsed
+
+    def fault(self, key: str, words: str) -> CheckpointError:
+        return _fault(self.path, self.text, self.name, key, words)
+
+
+def _fault(path: Path, text: str, name: str, key: str, words: str) -> CheckpointError:
+    return CheckpointError(f"{path}: line {_line_of(text, name, key)}: {words}")
+
+
+def _line_of(text: str, name: str, key: str) -> int:
+    """The number of the line where a key of an entry stands, as TOML is usually written; else where the entry does."""
+    lines = text.splitlines()
+    starts = (
+        [i for i, line in enumerate(lines) if line.lstrip().startswith("[") and _names(line, name)] if name else [0]
+    )
+    start = starts[0] if starts else 0
+    pattern = re.compile(rf"\s*\[?[\w.\"'-]*?\b{re.escape(key)}[\"']?\s*[=.\]]")
+    found = (i for i in range(start, len(lines)) if key and pattern.match(lines[i]))
+    return next(found, start) + 1
+
+
+def _names(header: str, name: str) -> bool:
+    return re.search(rf"[.\"']{re.escape(name)}[\"'\].]", header) is not None
+
+
+def _meant(key: str, keys: Collection[str]) -> str:
+    close = difflib.get_close_matches(key, keys, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; expected {', '.join(keys)}"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(value)
+    return value
+
+
+def _matching(pattern: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if not re.fullmatch(pattern, _text(value)):
+            raise ValueError(value)
+        return str(value)
+
+    return parse
+
+
+def _one_of(*values: Any) -> Callable[[Any], Any]:
+    def parse(value: Any) -> Any:
+        if value not in values or isinstance(value, bool):
+            raise ValueError(value)
+        return value
+
+    return parse
+
+
+def _urls(value: Any) -> tuple[str, ...]:
+    urls = [value] if isinstance(value, str) else value
+    if not isinstance(urls, list) or not urls:
+        raise ValueError(value)
+    return tuple(map(_matching(r"https?://[^\s/]+/\S*"), urls))
+
+
+def _class_names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return CLASS_LISTS[_one_of(*CLASS_LISTS)(value)]
+    names = tuple(map(_text, value))
+    if not names or len(set(names)) < len(names):
+        raise ValueError(value)
+    return (BACKGROUND, *names)
+
+
+def _number(value: Any, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise ValueError(value)
+    return float(value)
+
+
+def _mean(value: Any) -> tuple[float, float, float]:
+    red, green, blue = (_number(v, 255.0) for v in value)
+    return red, green, blue
+
+
+def _score(value: Any) -> Any:
+    """Stands for a table of its own; see `_Checker.check`."""
+    return value
+
+
+def _choice(field: str, kind: type[Any]) -> _Key:
+    return _Key(field, kind, f"one of {', '.join(member.value for member in kind)}")
+
+
+def _words(field: str) -> _Key:
+    return _Key(field, _text, "a text")
+
+
+_FACT_KEYS = {
+    "source": _choice("source", Source),
+    "size": _Key("size", _one_of(*SIZES), "300 or 512"),
+    "classes": _Key("class_names", _class_names, f"{', '.join(CLASS_LISTS)}, or names without the background"),
+    "anchors": _Key("anchors", _text, "voc300, coco300, voc512 or coco512"),
+    "anchor_rounding": _choice("anchor_rounding", AnchorRounding),
+    "anchor_clip": _choice("anchor_clip", AnchorClip),
+    "resize": _choice("resize", ResizeRule),
+    "colour_order": _choice("colour_order", ColourOrder),
+    "mean_rgb": _Key("mean_rgb", _mean, "three numbers from 0 to 255"),
+    "profile": _choice("profile", Profile),
+}
+_PEOPLE_KEYS = {name: _words(name) for name in ("origin", "training_data", "licence", "note")} | {
+    "published": _Key("published", _score, "a table with map, metric, on and where"),
+    "measured": _Key("measured", _score, "a table with map, metric and on"),
+}
+_FILE_KEYS = {
+    "file": _words("file"),
+    "url": _Key("urls", _urls, "an http:// or https:// address, or several in brackets"),
+    "by_hand": _words("by_hand"),
+    "sha256": _Key("sha256", _matching(r"[0-9a-f]{64}"), "64 digits 0-9 and a-f"),
+    "git_blob": _Key("git_blob", _matching(r"[0-9a-f]{40}"), "40 digits 0-9 and a-f"),
+}
+_ENTRY = _Rules(_FACT_KEYS | _PEOPLE_KEYS | _FILE_KEYS, ("file", *_FACT_KEYS))
+_BESIDE = _Rules(_FACT_KEYS | _PEOPLE_KEYS, ("size", "classes", "anchors"))
+_SCORE = _Rules(
+    {
+        "map": _Key("mean_ap", lambda value: _number(value, 1.0), "a number from 0 to 1"),
+        "metric": _Key("metric", _one_of(*METRICS), f"one of {', '.join(METRICS)}"),
+        "on": _words("on"),
+        "where": _words("where"),
+    },
+    ("map", "metric", "on"),
+)
+
+
+def _tables(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(value)
+    return value
+
+
+_MANIFEST = _Rules({"checkpoints": _Key("checkpoints", _tables, "tables [checkpoints.NAME]")}, ("checkpoints",))
