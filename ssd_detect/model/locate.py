@@ -1,4 +1,7 @@
-"""Finding a checkpoint by whatever the user gives: a name, a file, a folder, a zip. Imports neither TensorFlow nor NumPy."""
+"""Finding a checkpoint by whatever the user gives: a name, a file, a folder, a zip.
+
+Imports neither TensorFlow nor NumPy.
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +14,8 @@ from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
 _V1_NAME = re.compile(r"\.ckpt(-\d+)?$")
 _EXPECTED = (
-    "expected a name ({names}), a TensorFlow checkpoint (its prefix, its .index or .data file, its folder, or a .zip "
+    "expected a name (ssd-detect checkpoints list tells them), a TensorFlow checkpoint (its prefix, its .index or "
+    ".data file, its folder, or a .zip "
     "of it), a SavedModel folder, or a file: .safetensors, .caffemodel, .pth, .h5, .pb"
 )
 
@@ -37,9 +41,7 @@ def locate(given: str) -> FoundCheckpoint:
     Raises:
         CheckpointError: nothing there, several there, or something else; says what was found.
     """
-    if given in manifest():
-        return _from_manifest(given)
-    path = Path(given)
+    path = _path_in_manifest(given) if given in manifest() else Path(given)
     if path.is_dir():
         return _from_folder(path)
     prefix = _prefix_of(path)
@@ -47,14 +49,15 @@ def locate(given: str) -> FoundCheckpoint:
         return _from_prefix(prefix)
     if path.is_file():
         return found_file(path)
-    raise CheckpointError(f"{given}: no such checkpoint; {_expected()}")
+    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}")
 
 
-def _from_manifest(name: str) -> FoundCheckpoint:
-    path = manifest()[name].file
-    if not path.is_file():
-        raise CheckpointError(f"{path}: the checkpoint file is missing; install ssd-detect again")
-    return found_file(path)
+def _path_in_manifest(name: str) -> Path:
+    entry = manifest()[name]
+    path = entry.path()
+    if path is None:
+        raise CheckpointError(f"{name}: {entry.file} is not here; {entry.how_to_get}")
+    return path
 
 
 def found_file(path: Path) -> FoundCheckpoint:
@@ -70,7 +73,7 @@ def found_file(path: Path) -> FoundCheckpoint:
     except OSError as error:
         raise CheckpointError(f"{path}: cannot read the checkpoint: {error.strerror or error}") from error
     if sniffed.kind is None:
-        raise CheckpointError(f"{path}: is no checkpoint ({sniffed.what}); {_expected()}")
+        raise CheckpointError(f"{path}: is no checkpoint ({sniffed.what}); {_EXPECTED}")
     if sniffed.kind == "saved-model":
         return _from_saved_model(path)
     return FoundCheckpoint(sniffed.kind, path, (path,))
@@ -80,10 +83,6 @@ def _from_saved_model(graph: Path) -> FoundCheckpoint:
     variables = graph.parent / "variables" / "variables"
     files = _from_prefix(variables).files if _with_suffix(variables, ".index").exists() else ()
     return FoundCheckpoint("saved-model", graph.parent, (graph, *files))
-
-
-def _expected() -> str:
-    return _EXPECTED.format(names=", ".join(manifest()))
 
 
 def _prefix_of(path: Path) -> Path:
@@ -134,7 +133,7 @@ def _from_folder(folder: Path) -> FoundCheckpoint:
         if choice:
             names = ", ".join(str(p.relative_to(folder)) for p in choice[:5])
             raise CheckpointError(f"{folder}: holds {len(choice)} checkpoints ({names}); name the one to use")
-    raise CheckpointError(f"{folder}: a folder without a checkpoint; {_expected()}")
+    raise CheckpointError(f"{folder}: a folder without a checkpoint; {_EXPECTED}")
 
 
 def _choice(folder: Path, files: list[Path]) -> list[Path]:

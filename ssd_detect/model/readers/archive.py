@@ -2,12 +2,13 @@
 
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import CheckpointError
+from ssd_detect.model.readers.faults import DamagedError, RefusedError
 from ssd_detect.model.readers.sniff import SUFFIXES
+from ssd_detect.model.readers.zips import ZIP_ERRORS, open_zip
 
 MOST_BYTES = 4 << 30
 """A zip may expand to 4 GiB: SSD512 in float64 with Adam's slots takes 0.7 GB."""
@@ -16,6 +17,7 @@ MOST_TIMES = 200
 """A zip may expand to 200 times its size; weights hardly shrink at all, bombs a thousandfold."""
 
 _ALWAYS_BYTES = 16 << 20  # what is this small does no harm, however often it goes into the archive
+_FAULTS: tuple[type[Exception], ...] = (DamagedError, RefusedError, OSError, *ZIP_ERRORS)
 _BLOCK_BYTES = 1 << 20
 _BUNDLE_FILE = re.compile(r"\.(index|data-\d{5}-of-\d{5})")
 
@@ -30,14 +32,14 @@ def unpack(archive_path: Path, folder: Path) -> Path:
         CheckpointError: damaged, encrypted, larger than it may be; or holds no checkpoint, or several.
     """
     try:
-        with zipfile.ZipFile(archive_path) as archive:
+        with archive_path.open("rb") as file, open_zip(file) as archive:
             members = _wanted(archive_path, archive.namelist())
             allowed = min(MOST_BYTES, max(MOST_TIMES * archive_path.stat().st_size, _ALWAYS_BYTES))
             for member, name in members.items():
                 target = folder / name
                 target.parent.mkdir(exist_ok=True)
                 allowed -= _copy(archive, member, target, allowed)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError) as error:
+    except _FAULTS as error:
         raise CheckpointError(f"{archive_path}: cannot unpack this zip: {error}") from error
     return folder / next(iter(members.values()))
 
@@ -45,15 +47,14 @@ def unpack(archive_path: Path, folder: Path) -> Path:
 def _copy(archive: zipfile.ZipFile, member: str, target: Path, allowed: int) -> int:
     """Bytes that were written; the archive's own word on that does not count."""
     if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise NotImplementedError("it is compressed in an unusual way; pack it again, or unpack it")
+        raise RefusedError("it is compressed in an unusual way; unpack it and give what is inside")
     written = 0
     with archive.open(member) as source, target.open("wb") as file:
         while block := source.read(_BLOCK_BYTES):
             written += len(block)
             if written > allowed:
-                raise CheckpointError(
-                    f"{archive.filename}: expands to more than {MOST_TIMES} times its size, or 4 GiB: no checkpoint "
-                    "does; get it from where it was published"
+                raise RefusedError(
+                    f"it expands to more than {MOST_TIMES} times its size, or 4 GiB, as no checkpoint does"
                 )
             file.write(block)
     return written

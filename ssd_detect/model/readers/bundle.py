@@ -3,6 +3,7 @@
 Source: `tensor_bundle.proto`, `tensor_bundle.cc` and `trackable_object_graph.proto` of TensorFlow.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.model.readers.crc32c import crc32c, unmasked
-from ssd_detect.model.readers.damage import DamagedError, explained_reading
+from ssd_detect.model.readers.faults import DamagedError, explained
 from ssd_detect.model.readers.ordered_code import slice_key
 from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields, parts, varint
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
@@ -23,6 +24,9 @@ from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, array_of, dtype_name, shape_of
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # which tf.train.Checkpoint and tf.saved_model.save put beside the rest
+METADATA_NAME = "ssd_detect/metadata"
+"""Of a string that our own checkpoints hold: JSON, the metadata's keys and values."""
+
 _VARIABLE_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _MOST_SHARDS = 99_999  # five digits stand in the files' names
 
@@ -78,10 +82,10 @@ class _Bundle:
         if entry.offset + entry.size > file.seek(0, 2):
             raise DamagedError("the data file ends within a tensor: it was cut off")
         file.seek(entry.offset)
-        data = np.empty(entry.size, np.uint8)
+        data = bytearray(entry.size)
         if file.readinto(data) != entry.size:
             raise DamagedError("the data file ends within a tensor")
-        return data
+        return np.frombuffer(data, np.uint8)
 
     def _shard(self, number: int) -> BufferedReader:
         if number not in self.opened:
@@ -122,13 +126,14 @@ def open_bundle(prefix: Path) -> Iterator[StoredTensors]:
     """
     index = prefix.with_name(prefix.name + ".index")
     with ExitStack() as stack:
-        with explained_reading(index), index.open("rb") as file:
+        with explained(index), index.open("rb") as file:
             header, entries = _read_index(Table(file, index))
             bundle = _Bundle(prefix, header.shards, entries, stack)
             keys = _names(bundle)
+            metadata = _metadata(bundle)
 
         def read(name: str) -> npt.NDArray[np.generic]:
-            with explained_reading(prefix):
+            with explained(prefix):
                 return bundle.read(keys[name])
 
         described = {name: entries[key].described for name, key in keys.items()}
@@ -137,6 +142,7 @@ def open_bundle(prefix: Path) -> Iterator[StoredTensors]:
             shapes={name: d.shape for name, d in described.items()},
             dtypes={name: d.dtype for name, d in described.items()},
             read=read,
+            metadata=metadata,
         )
 
 
@@ -191,6 +197,23 @@ def _names(bundle: _Bundle) -> dict[str, bytes]:
     return names
 
 
+def _metadata(bundle: _Bundle) -> dict[str, str]:
+    """What a checkpoint of our own tells; nothing where that makes no sense."""
+    text = _text(bundle, METADATA_NAME)
+    try:
+        told = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    pairs = told.items() if isinstance(told, dict) else ()
+    return {key: value for key, value in pairs if isinstance(value, str)}
+
+
+def _text(bundle: _Bundle, name: str) -> bytes:
+    """The string called `name`; empty where there is none."""
+    entry = bundle.entries.get(name.encode())
+    return bundle.text(entry) if entry is not None and entry.described == ((), "string") else b""
+
+
 def _decoded(key: bytes) -> str:
     try:
         return key.decode()
@@ -200,10 +223,7 @@ def _decoded(key: bytes) -> str:
 
 def _full_names(bundle: _Bundle) -> dict[str, str]:
     """Key -> name that the variable had in its graph, where the checkpoint tells."""
-    entry = bundle.entries.get(_OBJECT_GRAPH.encode())
-    if entry is None or entry.described != ((), "string"):
-        return {}
-    graph = memoryview(bundle.text(entry))
+    graph = memoryview(_text(bundle, _OBJECT_GRAPH))
     return dict(_attribute(attribute) for node in parts(graph, 1) for attribute in parts(node, 2))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssd_detect.model.readers.damage import explained_reading
+from ssd_detect.model.readers.faults import explained
 from ssd_detect.model.readers.graph_constants import constants, stored_constants
 from ssd_detect.model.readers.protos import mapped
 from ssd_detect.model.readers.stored import StoredTensors
@@ -17,6 +17,6 @@ def open_frozen_graph(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such graph, or a damaged one.
     """
-    with explained_reading(path):
+    with explained(path):
         found = constants(mapped(path))
     yield stored_constants(path, "TensorFlow frozen graph", found)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.damage import explained_reading
+from ssd_detect.model.readers.faults import explained
 from ssd_detect.model.readers.protos import as_bytes, as_text, fields, parts
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, described_by, tensor_values
@@ -45,7 +45,7 @@ def stored_constants(path: Path, container: str, found: Mapping[str, Constant]) 
     """`found`, constants of the file `path`, as every reader gives its tensors."""
 
     def read(name: str) -> npt.NDArray[np.generic]:
-        with explained_reading(path):
+        with explained(path):
             return found[name].read()
 
     return StoredTensors(

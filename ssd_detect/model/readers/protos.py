@@ -8,7 +8,7 @@ import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
-from ssd_detect.model.readers.damage import DamagedError
+from ssd_detect.model.readers.faults import DamagedError
 
 _MOST_FIELDS = 1_000_000  # of one message; an SSD's graph, with its gradients, has some ten thousand nodes
 _FIXED = {1: 8, 5: 4}

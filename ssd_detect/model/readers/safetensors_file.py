@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import safetensors
 
-from ssd_detect.model.readers.damage import DamagedError, explained_reading
+from ssd_detect.model.readers.faults import DamagedError, explained
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, array_of
 
@@ -18,6 +18,7 @@ _DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
     "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
 }  # fmt: skip
+_LIBRARY_ERRORS = (safetensors.SafetensorError, UnicodeDecodeError)
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def open_safetensors(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such file, or a damaged one.
     """
-    with explained_reading(path), _explained_library():
+    with explained(path, *_LIBRARY_ERRORS):
         opened = safetensors.safe_open(path, framework="numpy")
     with opened as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
@@ -35,7 +36,7 @@ def open_safetensors(path: Path) -> Iterator[StoredTensors]:
         dtypes = {name: _DTYPES.get(found.get_dtype(), found.get_dtype()) for name, found in slices.items()}
 
         def read(name: str) -> npt.NDArray[np.generic]:
-            with explained_reading(path), _explained_library():
+            with explained(path, *_LIBRARY_ERRORS):
                 if dtypes[name] == "bfloat16":
                     return _bfloat16(path, name, shapes[name])
                 if dtypes[name] not in _DTYPES.values():
@@ -46,16 +47,8 @@ def open_safetensors(path: Path) -> Iterator[StoredTensors]:
         yield StoredTensors("safetensors", shapes, dtypes, read, file.metadata() or {})
 
 
-@contextmanager
-def _explained_library() -> Iterator[None]:
-    try:
-        yield
-    except (safetensors.SafetensorError, UnicodeDecodeError) as error:
-        raise DamagedError(str(error).strip().splitlines()[0]) from error
-
-
 def _bfloat16(path: Path, name: str, shape: tuple[int, ...]) -> npt.NDArray[np.generic]:
-    """Read without the library, for which NumPy has no such type; it has checked the file's header when it opened it."""
+    """Read without the library, for which NumPy has no such type; it checked the header when it opened the file."""
     with path.open("rb") as file:
         header_bytes = int.from_bytes(file.read(8), "little")
         header: dict[str, Any] = json.loads(file.read(header_bytes))

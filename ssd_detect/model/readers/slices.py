@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.damage import DamagedError
+from ssd_detect.model.readers.faults import DamagedError
 from ssd_detect.model.readers.protos import as_number, fields, parts, signed
 from ssd_detect.model.readers.tensor_protos import Described
 

@@ -1,4 +1,7 @@
-"""What kind of file this is, told by its content; its name counts where that is unknown. Imports neither TensorFlow nor NumPy."""
+"""What kind of file this is, told by its content; its name counts where that is unknown.
+
+Imports neither TensorFlow nor NumPy.
+"""
 
 import re
 import zipfile
@@ -7,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from ssd_detect.model.readers.damage import DamagedError
+from ssd_detect.model.readers.faults import DamagedError
 from ssd_detect.model.readers.protos import as_text, fields, mapped
+from ssd_detect.model.readers.zips import ZIP_ERRORS, open_zip
 
 Kind: TypeAlias = Literal[
     "tensorflow", "tensorflow-v1", "saved-model", "frozen-graph", "safetensors", "caffe", "pytorch", "keras", "zip"
@@ -27,6 +31,7 @@ TABLE_MAGIC = bytes.fromhex("57fb808b247547db")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 # torch.save before PyTorch 1.6: a pickle of the number 0x1950a86a20f9469cfc6c comes first.
 _TORCH_PICKLE = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
+_ZIP_FAULTS: tuple[type[Exception], ...] = (DamagedError, *ZIP_ERRORS)
 _MOST_FIELDS = 200  # enough to know a message by
 
 
@@ -80,9 +85,9 @@ def _zip(path: Path, head: bytes) -> Sniffed | None:
     if not (head.startswith(b"PK\x03\x04") or zipfile.is_zipfile(path)):
         return None
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, open_zip(file) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
+    except _ZIP_FAULTS:
         return Sniffed("zip")  # whoever unpacks it says what is wrong
     if any(re.fullmatch(r"[^/]+/data\.pkl", name) for name in names):
         if any(re.match(r"[^/]+/code/", name) for name in names):

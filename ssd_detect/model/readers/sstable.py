@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ssd_detect.model.readers.crc32c import crc32c, unmasked
-from ssd_detect.model.readers.damage import DamagedError
+from ssd_detect.model.readers.faults import DamagedError
 from ssd_detect.model.readers.protos import varint
 
 MAGIC = bytes.fromhex("57fb808b247547db")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.damage import DamagedError
+from ssd_detect.model.readers.faults import DamagedError
 from ssd_detect.model.readers.protos import as_bytes, as_number, fields, parts, signed
 
 DTYPES: Mapping[int, str] = {
@@ -65,7 +65,7 @@ def array_of(data: npt.NDArray[np.uint8], described: Described) -> npt.NDArray[n
         raise DamagedError(f"values of {described.dtype}, expected numbers")
     if math.prod(described.shape) * stored.itemsize != len(data):
         raise DamagedError(f"{len(data):,} bytes, expected those of {described.dtype} {described.shape}")
-    values = data.view(stored.newbyteorder("<"))
+    values: npt.NDArray[np.generic] = data.view(stored.newbyteorder("<"))
     if described.dtype == "bfloat16":
         values = (values.astype("<u4") << 16).view("<f4")
     return values.reshape(described.shape)
@@ -144,7 +144,8 @@ def _from_integers(numbers: npt.NDArray[np.uint64], dtype: str) -> npt.NDArray[n
         return numbers.astype(np.uint16).view(np.float16)
     if dtype == "bfloat16":
         return (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return numbers.astype(np.int64).astype(dtype)
+    integers: npt.NDArray[np.generic] = numbers.astype(np.int64).astype(dtype)
+    return integers
 
 
 def _spread(listed: npt.NDArray[np.generic], described: Described) -> npt.NDArray[np.generic]:

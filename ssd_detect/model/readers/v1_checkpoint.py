@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.damage import DamagedError, explained_reading
+from ssd_detect.model.readers.faults import DamagedError, explained
 from ssd_detect.model.readers.ordered_code import slice_key
 from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields, parts
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
@@ -35,15 +35,15 @@ def open_v1_checkpoint(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such checkpoint, or a damaged one.
     """
-    with explained_reading(path):
+    with explained(path):
         file = path.open("rb")
     with file:
-        with explained_reading(path):
+        with explained(path):
             table = Table(file, path)
             saved = _contents(table.get(b""))
 
         def read(name: str) -> npt.NDArray[np.generic]:
-            with explained_reading(path):
+            with explained(path):
                 return _read(table, name, saved[name])
 
         yield StoredTensors(
@@ -62,7 +62,8 @@ def _contents(message: memoryview) -> dict[str, _Saved]:
 
 
 def _saved(message: memoryview) -> tuple[str, _Saved]:
-    name, shape, dtype = "", (), 0
+    name, dtype = "", 0
+    shape: tuple[int, ...] = ()
     pieces: list[Extents] = []
     for number, value in fields(message):
         if number == 1:
