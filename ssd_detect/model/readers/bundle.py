@@ -21,12 +21,13 @@ from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
 from ssd_detect.model.readers.sstable import Table
 from ssd_detect.model.readers.stored import StoredTensors
-from ssd_detect.model.readers.tensor_protos import Described, array_of, dtype_name, shape_of
+from ssd_detect.model.readers.tensor_protos import Described, array_of, check_size, dtype_name, shape_of
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # which tf.train.Checkpoint and tf.saved_model.save put beside the rest
 METADATA_NAME = "ssd_detect/metadata"
 """Of a string that our own checkpoints hold: JSON, the metadata's keys and values."""
 
+_NO_TENSORS = frozenset({_OBJECT_GRAPH.encode(), METADATA_NAME.encode()})
 _VARIABLE_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _MOST_SHARDS = 99_999  # five digits stand in the files' names
 
@@ -60,13 +61,14 @@ class _Bundle:
 
     def read(self, key: bytes) -> npt.NDArray[np.generic]:
         entry = self.entries[key]
-        return self._joined(key, entry) if entry.pieces else array_of(self.data(entry), entry.described)
+        return self._joined(key, entry) if entry.pieces else self._values(entry, entry.described)
 
-    def data(self, entry: _Entry) -> npt.NDArray[np.uint8]:
-        """The bytes of one entry, compared with their checksum."""
+    def _values(self, entry: _Entry, described: Described) -> npt.NDArray[np.generic]:
+        """The numbers of one entry, compared with their checksum."""
+        check_size(entry.size, described)
         data = self._stored(entry)
         _check(crc32c(data), entry)
-        return data
+        return array_of(data, described)
 
     def text(self, entry: _Entry) -> bytes:
         """The one string of a scalar entry; its checksum is that of the length in four bytes and all that follows."""
@@ -100,7 +102,7 @@ class _Bundle:
         shapes = [piece_shape(extents, whole.described.shape) for extents in whole.pieces]
         entries = [self._piece(key, extents) for extents in whole.pieces]
         values = (
-            array_of(self.data(entry), entry.described._replace(shape=shape))
+            self._values(entry, entry.described._replace(shape=shape))
             for entry, shape in zip(entries, shapes, strict=True)
         )
         return joined(whole.described, whole.pieces, shapes, values)
@@ -189,7 +191,7 @@ def _names(bundle: _Bundle) -> dict[str, bytes]:
     full_names = _full_names(bundle)
     names: dict[str, bytes] = {}
     for key in bundle.entries:
-        if key.startswith(b"\0"):  # a piece of a tensor
+        if key.startswith(b"\0") or key in _NO_TENSORS:  # the former is a piece of one
             continue
         text = _decoded(key)
         name = full_names.get(text) or text.removesuffix(_VARIABLE_VALUE)

@@ -15,6 +15,8 @@ from ssd_detect.model.readers.protos import as_bytes, as_text, fields, parts
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, described_by, tensor_values
 
+_WEIGHT_TYPES = frozenset({"float32", "float16", "bfloat16", "float64", "int8"})
+
 
 class Constant(NamedTuple):
     """One constant, where it lies in the file."""
@@ -30,14 +32,17 @@ class Constant(NamedTuple):
 def constants(graph: memoryview) -> Mapping[str, Constant]:
     """Name -> constant, of a `GraphDef` and of the functions in it; of two of one name the first.
 
+    Weights are numbers with a fraction, or 8 bits of one, and have at least one dimension; others are left out.
+
     Raises:
         DamagedError: no such message.
     """
     found: dict[str, Constant] = {}
     for node in _nodes(graph):
         name, tensor = _constant(node)
-        if tensor is not None:
-            found.setdefault(name, Constant(described_by(tensor), tensor))
+        described = Described((), "") if tensor is None else described_by(tensor)
+        if tensor is not None and described.shape and described.dtype in _WEIGHT_TYPES:
+            found.setdefault(name, Constant(described, tensor))
     return found
 
 

@@ -5,7 +5,7 @@ Source: `tensor.proto`, `tensor_shape.proto` and `types.proto` of TensorFlow.
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,8 @@ DTYPES: Mapping[int, str] = {
 """Number -> NumPy's name of the element type; others are not read, and called `type N`."""
 
 _MOST_DIMENSIONS = 254  # as in TensorFlow itself
-# Field of TensorProto that holds the values one by one -> type of each, in packed form.
-_VALUE_FIELDS = {5: "<f4", 6: "<f8", 7: "varint", 10: "varint", 11: "varint", 13: "varint"}
+# Field of TensorProto that holds the values one by one -> type of each; None: numbers of varying length.
+_VALUE_FIELDS = {5: "<f4", 6: "<f8", 7: None, 10: None, 11: None, 13: None}
 _FIELD_OF = {
     "float32": 5, "float64": 6, "int32": 7, "uint8": 7, "int16": 7, "int8": 7, "uint16": 7, "int64": 10, "bool": 11,
     "bfloat16": 13, "float16": 13,
@@ -60,19 +60,27 @@ def array_of(data: npt.NDArray[np.uint8], described: Described) -> npt.NDArray[n
     Raises:
         DamagedError: as many bytes do not make this shape, or NumPy has no such type.
     """
-    stored = np.dtype({"bfloat16": "<u2"}.get(described.dtype, described.dtype)) if _known(described) else None
-    if stored is None:
-        raise DamagedError(f"values of {described.dtype}, expected numbers")
-    if math.prod(described.shape) * stored.itemsize != len(data):
-        raise DamagedError(f"{len(data):,} bytes, expected those of {described.dtype} {described.shape}")
-    values: npt.NDArray[np.generic] = data.view(stored.newbyteorder("<"))
+    check_size(len(data), described)
+    values: npt.NDArray[np.generic] = data.view(_stored_type(described).newbyteorder("<"))
     if described.dtype == "bfloat16":
         values = (values.astype("<u4") << 16).view("<f4")
     return values.reshape(described.shape)
 
 
-def _known(described: Described) -> bool:
-    return described.dtype in DTYPES.values() and described.dtype != "string"
+def check_size(size: int, described: Described) -> None:
+    """Before so many bytes are read: they must be those of this shape and type.
+
+    Raises:
+        DamagedError: they are not, or NumPy has no such type.
+    """
+    if math.prod(described.shape) * _stored_type(described).itemsize != size:
+        raise DamagedError(f"{size:,} bytes, expected those of {described.dtype} {described.shape}")
+
+
+def _stored_type(described: Described) -> np.dtype[np.generic]:
+    if described.dtype not in DTYPES.values() or described.dtype == "string":
+        raise DamagedError(f"values of {described.dtype}, expected numbers")
+    return np.dtype("uint16" if described.dtype == "bfloat16" else described.dtype)
 
 
 def described_by(tensor: memoryview) -> Described:
@@ -103,18 +111,18 @@ def _listed_values(tensor: memoryview, described: Described) -> npt.NDArray[np.g
     wanted = _FIELD_OF.get(described.dtype)
     if wanted is None:
         raise DamagedError(f"values of {described.dtype}, expected numbers")
-    kind = _VALUE_FIELDS[wanted]
-    pieces: list[Any] = []
-    for number, value in fields(tensor):
-        if number == wanted and kind == "varint":
-            pieces.append(_varints(value))
-        elif number == wanted:
-            if len(as_bytes(value)) % np.dtype(kind).itemsize:
-                raise DamagedError("a part of a number")
-            pieces.append(np.frombuffer(as_bytes(value), kind))
-    if kind != "varint":
-        return np.concatenate(pieces) if len(pieces) != 1 else np.asarray(pieces[0])
-    return _from_integers(np.concatenate(pieces) if pieces else np.zeros(0, np.uint64), described.dtype)
+    if _VALUE_FIELDS[wanted] is None:
+        numbers = [_varints(value) for number, value in fields(tensor) if number == wanted]
+        return _from_integers(np.concatenate([np.zeros(0, np.uint64), *numbers]), described.dtype)
+    kind = np.dtype(_VALUE_FIELDS[wanted])
+    pieces = [_packed(as_bytes(value), kind) for number, value in fields(tensor) if number == wanted]
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
+
+
+def _packed(content: memoryview, kind: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+    if len(content) % kind.itemsize:
+        raise DamagedError("a part of a number")
+    return np.frombuffer(content, kind)
 
 
 def _varints(value: int | memoryview) -> npt.NDArray[np.uint64]:
@@ -140,12 +148,14 @@ def _varints(value: int | memoryview) -> npt.NDArray[np.uint64]:
 
 def _from_integers(numbers: npt.NDArray[np.uint64], dtype: str) -> npt.NDArray[np.generic]:
     """What the integers stand for: themselves, or the bits of a half-size floating-point number."""
+    result: npt.NDArray[np.generic]
     if dtype == "float16":
-        return numbers.astype(np.uint16).view(np.float16)
-    if dtype == "bfloat16":
-        return (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    integers: npt.NDArray[np.generic] = numbers.astype(np.int64).astype(dtype)
-    return integers
+        result = numbers.astype(np.uint16).view(np.float16)
+    elif dtype == "bfloat16":
+        result = (numbers.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    else:
+        result = numbers.astype(np.int64).astype(dtype)
+    return result
 
 
 def _spread(listed: npt.NDArray[np.generic], described: Described) -> npt.NDArray[np.generic]:

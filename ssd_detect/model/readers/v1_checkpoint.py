@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.faults import DamagedError, explained
+from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
 from ssd_detect.model.readers.ordered_code import slice_key
 from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields, parts
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
 from ssd_detect.model.readers.sstable import Table
 from ssd_detect.model.readers.stored import StoredTensors
-from ssd_detect.model.readers.tensor_protos import Described, described_by, dtype_name, shape_of, tensor_values
+from ssd_detect.model.readers.tensor_protos import Described, dtype_name, shape_of, tensor_values
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ def open_v1_checkpoint(path: Path) -> Iterator[StoredTensors]:
 
 
 def _contents(message: memoryview) -> dict[str, _Saved]:
+    if isinstance(next(fields(message), (0, b""))[1], int):
+        raise RefusedError(
+            "the index of a TensorFlow V2 checkpoint, expected its name to end in .index and its data files beside it"
+        )
     tensors = [_saved(tensor) for meta in parts(message, 1) for tensor in parts(meta, 1)]
     if not tensors:
         raise DamagedError("a table without a list of tensors")
@@ -88,10 +92,8 @@ def _read(table: Table, name: str, saved: _Saved) -> npt.NDArray[np.generic]:
 
 
 def _piece(message: memoryview, described: Described) -> npt.NDArray[np.generic]:
-    """The values in a `SavedTensorSlices`, whose tensor tells the type but not the shape."""
+    """The values in a `SavedTensorSlices`, whose tensor tells neither type nor shape."""
     for data in parts(message, 2):
         for tensor in parts(data, 3):
-            if described_by(tensor).dtype != described.dtype:
-                raise DamagedError("a tensor of another type than its table of contents says")
             return tensor_values(tensor, described)
     raise DamagedError("an entry without its tensor")
