@@ -12,6 +12,7 @@ v1 = tf.compat.v1
 
 def write_v2(prefix: Path, variables: Mapping[str, Any], shards: int = 1) -> Path:
     """A V2 checkpoint, of several data files if asked for."""
+    prefix.parent.mkdir(parents=True, exist_ok=True)
     names = list(variables)
     parts = [names[i::shards] for i in range(shards)]
     prefixes = [f"{prefix}-part{i}" for i in range(shards)]

@@ -322,6 +322,7 @@ class TestMadeByHand:
             (HEADER + entry(b"a", bundle_entry(2, 8, offset=1 << 62)), "the data file ends within a tensor"),
             (HEADER + entry(b"a", bundle_entry(2, 8, shard=7)), "a tensor in file 7 of 1"),
             (HEADER + entry(b"a", bundle_entry((1 << 64) - 1, 8)), "an impossible shape"),
+            (HEADER + entry(b"a", b"\x12" + varint(33 * 4) + b"\x12\x02\x08\x01" * 33), "an impossible shape"),
             (HEADER + entry(b"a", b"\x12\x05"), "a field that goes beyond the end"),
             (HEADER + entry(b"a", b"\x0b"), "a field of the unknown type 3"),
             (HEADER + entry(b"a", b"\x80" * 12), "a number without an end"),

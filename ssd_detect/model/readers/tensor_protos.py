@@ -19,7 +19,8 @@ DTYPES: Mapping[int, str] = {
 }  # fmt: skip
 """Number -> NumPy's name of the element type; others are not read, and called `type N`."""
 
-_MOST_DIMENSIONS = 254  # as in TensorFlow itself
+_MOST_DIMENSIONS = 32  # as many as every NumPy has
+_MOST_VALUES = 1 << 40  # sides of 0 apart, beside which NumPy has limits too
 # Field of TensorProto that holds the values one by one -> type of each; None: numbers of varying length.
 _VALUE_FIELDS = {5: "<f4", 6: "<f8", 7: None, 10: None, 11: None, 13: None}
 _FIELD_OF = {
@@ -44,12 +45,13 @@ def shape_of(message: memoryview) -> tuple[int, ...]:
     """A `TensorShapeProto`.
 
     Raises:
-        DamagedError: a side that is unknown, or more sides than any tensor has.
+        DamagedError: an unknown side, or more sides or values than any tensor has.
     """
     sides = []
     for dimension in parts(message, 2):
         sides.append(signed(next((as_number(v) for n, v in fields(dimension) if n == 1), 0)))
-    if len(sides) > _MOST_DIMENSIONS or any(side < 0 for side in sides):
+    values = math.prod(max(side, 1) for side in sides)
+    if len(sides) > _MOST_DIMENSIONS or values > _MOST_VALUES or any(side < 0 for side in sides):
         raise DamagedError("a tensor of an impossible shape")
     return tuple(sides)
 
