@@ -22,6 +22,7 @@ from ssd_detect.errors import CheckpointError
 from ssd_detect.model.naming import native_names, source_of, to_ours
 from ssd_detect.model.readers.pytorch import MAX_PICKLE_BYTES, open_pytorch
 from ssd_detect.model.readers.torch_pickle import MAX_OPERATIONS
+from tests.mutations import mutated
 from tests.ssd_names import few, numbered_weights, seeded_weights, ssd_pytorch_tensors, torchvision_tensors
 from tests.torch_files import (
     Calls,
@@ -493,29 +494,9 @@ def test_mutations(write: Write, tmp_path: Path) -> None:
     whole = path.read_bytes()
     draw = random.Random(6)
     for _ in range(100):
-        path.write_bytes(mutated(whole, draw, head=3000))
+        path.write_bytes(mutated(whole, draw))
         with suppress(CheckpointError):
             read_all(path)
-
-
-def mutated(content: bytes, draw: random.Random, head: int) -> bytes:
-    """One to four changes, most of them near the beginning or the end, where formats keep their own numbers."""
-    changed = bytearray(content)
-    for _ in range(draw.randint(1, 4)):
-        places = [draw.randrange(min(head, len(changed))), -draw.randint(1, min(head, len(changed)))]
-        at = draw.choice([*places, draw.randrange(len(changed))]) % len(changed)
-        match draw.randrange(5):
-            case 0:
-                changed[at] ^= 1 << draw.randrange(8)
-            case 1:
-                changed[at : at + 4] = bytes(4)
-            case 2:
-                changed[at : at + draw.choice([1, 2, 4, 8])] = b"\xff" * draw.choice([1, 2, 4, 8])
-            case 3:
-                del changed[at : at + draw.choice([1, 7, 1000])]
-            case _:
-                changed[at:at] = draw.randbytes(draw.choice([1, 7, 100]))
-    return bytes(changed) or b"\0"
 
 
 def test_a_large_checkpoint_stays_below_the_limits() -> None:

@@ -64,11 +64,16 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """A member that was stored as it is, so that nothing grows while it is read; at most `most` bytes.
+    """A member, whole, of at most `most` bytes; raises as `stored_member`."""
+    return archive.read(stored_member(archive, name, most))
+
+
+def stored_member(archive: zipfile.ZipFile, name: str, most: int) -> zipfile.ZipInfo:
+    """A member that was stored as it is, so that nothing grows while it is read, of at most `most` bytes.
 
     Raises:
         RefusedError: the member is compressed, as neither PyTorch nor Keras 3 does.
-        DamagedError: it has more bytes, or is another than its checksum says.
+        DamagedError: it has more bytes.
         Exception: one of `ZIP_ERRORS`.
     """
     member = archive.getinfo(name)
@@ -76,4 +81,4 @@ def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
         raise RefusedError(f"a zip whose member {name[:100]} is compressed, expected none to be; save it again")
     if member.file_size > most:
         raise DamagedError(f"member {name[:100]} has {member.file_size:,} bytes, expected at most {most:,}")
-    return archive.read(member)
+    return member
