@@ -16,6 +16,7 @@ from ssd_detect.model.manifest import ManifestEntry
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings
 
+COLOURS = "colour order rgb"
 FLOAT, INT = AnchorRounding.FLOAT, AnchorRounding.INT
 RGB, BGR = ColourOrder.RGB, ColourOrder.BGR
 
@@ -40,8 +41,8 @@ class TestHabits:
             (Source.CAFFE, 512, 21, "voc512", INT, "none", "opencv", BGR, "caffe", ["anchors voc512"]),
             (Source.KERAS, 300, 21, "voc300", FLOAT, "none", "opencv", BGR, "keras", ["anchors voc300"]),
             (Source.KERAS, 512, 81, "coco512", FLOAT, "none", "opencv", BGR, "keras", []),
-            (Source.SSD_PYTORCH, 300, 21, "voc300", FLOAT, "cxcywh", "opencv", RGB, "ssd.pytorch", ["colour order rgb"]),
-            (Source.SSD_PYTORCH, 300, 81, "coco300", FLOAT, "cxcywh", "opencv", RGB, "ssd.pytorch", ["colour order rgb"]),
+            (Source.SSD_PYTORCH, 300, 21, "voc300", FLOAT, "cxcywh", "opencv", RGB, "ssd.pytorch", [COLOURS]),
+            (Source.SSD_PYTORCH, 300, 81, "coco300", FLOAT, "cxcywh", "opencv", RGB, "ssd.pytorch", [COLOURS]),
             (Source.TORCHVISION, 300, 91, "coco300", FLOAT, "wh", "half_pixel", RGB, "torchvision", []),
         ],
     )  # fmt: skip
