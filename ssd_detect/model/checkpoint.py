@@ -7,7 +7,7 @@ from pathlib import Path
 from ssd_detect.arrays import Floats
 from ssd_detect.conventions import ColourOrder, Source
 from ssd_detect.errors import CheckpointError
-from ssd_detect.hashing import sha256_of
+from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.class_cut import cut_classes
 from ssd_detect.model.facts import Facts, Origin, Weights, gather
 from ssd_detect.model.locate import FoundCheckpoint, locate
@@ -92,11 +92,19 @@ def _entry(given: str, found: FoundCheckpoint, sha256: str) -> ManifestEntry | N
     if entry is None:
         return facts_of(found.path, sha256)
     if entry.sha256 not in (None, sha256):
-        raise CheckpointError(
-            f"{found.path}: damaged: its SHA-256 is {sha256[:12]}…, expected {str(entry.sha256)[:12]}…; "
-            f"remove it, then {entry.how_to_get}"
-        )
+        raise _changed(found, "SHA-256", sha256, str(entry.sha256), entry)
+    if entry.git_blob is not None and found.files == (found.path,):
+        blob = git_blob_of(found.path)
+        if blob != entry.git_blob:
+            raise _changed(found, "git blob id", blob, entry.git_blob, entry)
     return entry
+
+
+def _changed(found: FoundCheckpoint, hashed: str, actual: str, expected: str, entry: ManifestEntry) -> CheckpointError:
+    return CheckpointError(
+        f"{found.path}: damaged: its {hashed} is {actual[:12]}…, expected {expected[:12]}…; "
+        f"remove it, then {entry.how_to_get}"
+    )
 
 
 def _name(given: str, found: FoundCheckpoint, sha256: str) -> str:
