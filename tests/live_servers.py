@@ -6,6 +6,7 @@ Every connection follows the next plan of a list, so that a test says what a ser
 import base64
 import re
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -62,7 +63,9 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
-def http_server(answers: dict[str, Answer], stopped: threading.Event | None = None) -> Iterator[str]:
+def http_server(
+    answers: dict[str, Answer], stopped: threading.Event | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """An HTTP server; the block gets its address without a slash at the end. Other paths are not found."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -87,10 +90,13 @@ def http_server(answers: dict[str, Answer], stopped: threading.Event | None = No
             pass  # clients that go away are what is tested
 
     server = Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        # The handshake waits for the thread of its connection, which also closes what fails.
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_port}"
     finally:
         if stopped is not None:
             stopped.set()

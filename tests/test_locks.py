@@ -18,6 +18,8 @@ with held_alone(Path(sys.argv[1])):
     sys.stdin.read()
 """
 
+HOLD_IN_FOLDER = HOLD.replace("(sys.argv[1])", "(sys.argv[1]), folder=Path(sys.argv[2])")
+
 
 @pytest.fixture(autouse=True)
 def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +60,27 @@ def test_no_place_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(OutputError, match="cannot be written: No such file or directory"), held_alone(tmp_path):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it cannot be removed there while it is open")
+def test_waiting_for_another_process(tmp_path: Path) -> None:
+    place, told = tmp_path / "out.mp4", []
+    command = [sys.executable, "-c", HOLD_IN_FOLDER, str(place), str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(OutputError, match="another run"), held_alone(place, folder=tmp_path):
+            pass
+
+        def let_go() -> None:
+            told.append("waiting")
+            child.communicate(timeout=60)
+
+        with held_alone(place, folder=tmp_path, on_wait=let_go):
+            assert [path.suffix for path in tmp_path.iterdir() if path.is_file()] == [".lock"]
+    assert told == ["waiting"]
+    with held_alone(place, folder=tmp_path, on_wait=lambda: told.append("for nobody")):
+        pass
+    assert told == ["waiting"]
+    assert [path for path in tmp_path.iterdir() if path.is_file()] == []

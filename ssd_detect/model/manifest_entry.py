@@ -115,4 +115,7 @@ class ManifestEntry:
 
 
 def _is_there(path: Path) -> bool:
-    return path.exists() or path.with_name(path.name + ".index").is_file()
+    try:
+        return path.exists() or path.with_name(path.name + ".index").is_file()
+    except OSError:  # a folder into which we may not look
+        return False

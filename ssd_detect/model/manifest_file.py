@@ -121,11 +121,12 @@ def _spec(path: Path, text: str, name: str, fields: Mapping[str, Any]) -> ModelS
 
 
 class _Key(NamedTuple):
-    """A key of a table: the field that it becomes, how, and what to write there."""
+    """A key of a table: the field that it becomes, how, what to write there, and whether that is a `Score`."""
 
     field: str
     parse: Callable[[Any], Any]
     expected: str
+    is_score: bool = False
 
 
 class _Rules(NamedTuple):
@@ -152,11 +153,11 @@ class _Checker(NamedTuple):
                 raise self.fault(key, f"unknown key {key!r}{_meant(key, rules.keys)}")
             rule = rules.keys[key]
             try:
-                parsed[rule.field] = self.check(value, _SCORE) if rule.parse is _score else rule.parse(value)
+                parsed[rule.field] = rule.parse(value)
             except (ValueError, TypeError) as error:
                 raise self.fault(key, f"{key} is {value!r}, expected {rule.expected}") from error
-            if rule.parse is _score:
-                parsed[rule.field] = Score(**parsed[rule.field])
+            if rule.is_score:
+                parsed[rule.field] = Score(**self.check(value, _SCORE))
         missing = [key for key in rules.required if key not in table]
         if missing:
             words = f"{missing[0]} is missing, expected {rules.keys[missing[0]].expected}"
@@ -243,8 +244,9 @@ def _mean(value: Any) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def _score(value: Any) -> Any:
-    """Stands for a table of its own; see `_Checker.check`."""
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(value)
     return value
 
 
@@ -269,8 +271,8 @@ _FACT_KEYS = {
     "profile": _choice("profile", Profile),
 }
 _PEOPLE_KEYS = {name: _words(name) for name in ("origin", "training_data", "licence", "note")} | {
-    "published": _Key("published", _score, "a table with map, metric, on and where"),
-    "measured": _Key("measured", _score, "a table with map, metric and on"),
+    "published": _Key("published", _table, "a table with map, metric, on and where", is_score=True),
+    "measured": _Key("measured", _table, "a table with map, metric and on", is_score=True),
 }
 _FILE_KEYS = {
     "file": _words("file"),
@@ -290,12 +292,4 @@ _SCORE = _Rules(
     },
     ("map", "metric", "on"),
 )
-
-
-def _tables(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(value)
-    return value
-
-
-_MANIFEST = _Rules({"checkpoints": _Key("checkpoints", _tables, "tables [checkpoints.NAME]")}, ("checkpoints",))
+_MANIFEST = _Rules({"checkpoints": _Key("checkpoints", _table, "tables [checkpoints.NAME]")}, ("checkpoints",))

@@ -26,6 +26,7 @@ _BLOCK_BYTES = 1 << 14  # what comes of a block before the connection breaks is 
 _MAX_REDIRECTS = 10
 _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, backoff_max=30)
 _PROGRESS_BYTES = 1 << 20  # a try that brings so many does not count against the number of tries
+_NO_ADDRESS = "leads to no valid address"
 _FOREVER = (  # of the errors of requests, those that the next try would meet again
     requests.exceptions.SSLError,
     requests.exceptions.TooManyRedirects,
@@ -69,6 +70,7 @@ class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)
         if target and resp.url.startswith("https:") and not urljoin(resp.url, target).startswith("https:"):
+            resp.close()
             raise RefusedError("redirects from https to an address that is not secured")
         return target
 
@@ -173,8 +175,10 @@ def _explained(timeout_seconds: float) -> Iterator[None]:
         raise RefusedError(_reason(error)) from error
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise BrokenOffError(f"nothing came for {timeout_seconds:g} seconds") from error
-    except (requests.RequestException, urllib3.exceptions.HTTPError, UnicodeError) as error:
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise BrokenOffError(_reason(error)) from error
+    except ValueError as error:  # of the standard library, on addresses that make no sense
+        raise RefusedError(_NO_ADDRESS) from error
 
 
 def _reason(error: Exception) -> str:
@@ -185,7 +189,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, requests.exceptions.TooManyRedirects):
         return f"redirects more than {_MAX_REDIRECTS} times"
     if isinstance(error, _FOREVER):
-        return "leads to no valid address"
+        return _NO_ADDRESS
     if isinstance(error, urllib3.exceptions.ProtocolError):
         return "the connection broke off"
     return "the server cannot be reached, or does not speak HTTP as it should"

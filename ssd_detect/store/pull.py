@@ -1,6 +1,6 @@
 """Bringing a known checkpoint here, whole, checked, and once however many ask for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -119,7 +119,7 @@ def _fetch(entry: ManifestEntry, target: Path, source: str, settings: PullSettin
         raise CheckpointError(f"{shown_url(source)}: is not {entry.name}: {checked.words}; nothing was kept")
     note_sha256(target, checked.sha256)
     give_name(part.finish(), target, overwrite=True)
-    return Pulled(target, "fetched", checked)
+    return Pulled(target, "fetched", replace(checked, path=target))
 
 
 def _copy(source: Path, part: Part, listener: Listener) -> None:
