@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import time
 import zipfile
 from pathlib import Path
 
@@ -134,6 +135,15 @@ def test_cut_off_files_are_still_known(tmp_path: Path, case: str) -> None:
     kind, content = KINDS[case]
     (tmp_path / "m.bin").write_bytes(content[:-3])
     assert sniff(tmp_path / "m.bin").kind == kind
+
+
+@pytest.mark.parametrize("text", [b"#\n" * 3000, b"<!---->" * 3000, b" " * 9000, b"<!-- " * 3000, b"# " * 3000])
+def test_texts_that_repeat_themselves_take_no_time(tmp_path: Path, text: bytes) -> None:
+    """Patterns that may match in many ways would try them all."""
+    (tmp_path / "m.bin").write_bytes(text)
+    start = time.process_time()
+    assert sniff(tmp_path / "m.bin").kind is None
+    assert time.process_time() - start < 1
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -101,12 +101,12 @@ def _zip(path: Path, head: bytes) -> Sniffed | None:
 
 
 _TEXTS: tuple[tuple[str, str], ...] = (
-    (r"\s*(<!--.*?-->\s*)*<(!doctype html|html|head)\b", "an HTML page, saved in place of a download; open its "
+    (r"\s*(<!--((?!-->).)*-->\s*)*<(!doctype html|html|head)\b", "an HTML page, saved in place of a download; open its "
      "address in a browser to see what it says, and get the file itself"),
     (r"version https://git-lfs\.github\.com/spec/", "a Git LFS pointer, which only names the file; type git lfs pull "
      "where it comes from"),
     (r"\s*<", "an XML file: the description of a network at most, without its weights"),
-    (r"(\s|#.*\n)*(name|layers?|input|input_dim|state|force_backward|net|train_net)\s*[:{]",
+    (r"(\s|#[^\n]*\n)*(name|layers?|input|input_dim|state|force_backward|net|train_net)\s*[:{]",
      "the description of a Caffe network as text (.prototxt), the weights are in the .caffemodel beside it"),
     (r"\s*node\s*\{", "a TensorFlow graph as text (.pbtxt), without weights"),
     (r"\s*model_checkpoint_path:", "TensorFlow's list of checkpoints; give their folder, or one of them"),
