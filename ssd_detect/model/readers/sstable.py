@@ -13,9 +13,7 @@ from typing import BinaryIO, NamedTuple
 from ssd_detect.model.readers.crc32c import crc32c, unmasked
 from ssd_detect.model.readers.faults import DamagedError
 from ssd_detect.model.readers.protos import varint
-
-MAGIC = bytes.fromhex("57fb808b247547db")
-"""The last eight bytes of every table."""
+from ssd_detect.model.readers.sniff import TABLE_MAGIC
 
 FOOTER_BYTES = 48
 _TRAILER_BYTES = 5  # compression, checksum
@@ -86,7 +84,7 @@ class Table:
             raise DamagedError("too short for a table")
         self._file.seek(self._file_bytes - FOOTER_BYTES)
         footer = self._file.read(FOOTER_BYTES)
-        if not footer.endswith(MAGIC):
+        if not footer.endswith(TABLE_MAGIC):
             raise DamagedError("not an sstable: it does not end as one, perhaps it was cut off")
         _, after = _handle(memoryview(footer), 0)  # the meta index, in which TensorFlow puts nothing
         return _handle(memoryview(footer), after)[0]
