@@ -158,5 +158,5 @@ def test_memory_stays_below_twice_the_honest_size(tmp_path: Path, seeded_variabl
     write[kind](tmp_path / "m")
     honest_size = sum(values.nbytes for values in seeded_variables.values())
     subprocess.run([sys.executable, "-c", _LIMITED, tmp_path / "m", str(2 * honest_size)], check=True)
-    too_little = [sys.executable, "-c", _LIMITED, tmp_path / "m", str(honest_size // 2)]
+    too_little = [sys.executable, "-c", _LIMITED, str(tmp_path / "m"), str(honest_size // 2)]
     assert subprocess.run(too_little, capture_output=True).returncode != 0
