@@ -79,7 +79,8 @@ _OPTIONS = (
     click.option("--exclude-class", "exclude_classes", multiple=True, metavar="NAME",
                  help="Not this class; may be given several times."),
     click.option("--checkpoint", default=DEFAULT_CHECKPOINT, show_default=True, metavar="NAME|PATH",
-                 help="Weights: a name, a TensorFlow checkpoint (prefix, file, folder, .zip), a .safetensors file."),
+                 help="Weights: a name (ssd-detect checkpoints list tells them), or a file or folder of TensorFlow, "
+                      "Caffe, PyTorch, torchvision or Keras, or .safetensors."),
     click.option("--anchors", type=click.Choice(ANCHOR_PRESET_NAMES), default=None, show_default=_AS_CHECKPOINT,
                  help="Anchors that the checkpoint was trained with; wrong ones give wrong boxes."),
     click.option("--anchor-rounding", **_one_of(AnchorRounding),
