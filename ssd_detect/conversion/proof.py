@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from ssd_detect.model.spec import ModelSpec
 _OTHER_SIZES_HW = ((375, 500), (480, 333), (97, 211))
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Largest differences from the source that a written file may show on the proof pictures.
 
     Args:
@@ -35,10 +35,13 @@ class Limits:
     boxes: float
 
 
+# What fewer bits cost is limited at about twice what it costs random weights, which it hurts most. Measured on the
+# proof pictures, scores and offsets: float16 0.005 and 0.016, int8 0.16 and 0.81 (random weights, SSD512); float16
+# 0.001 and 0.017, int8 0.02 and 0.28 (trained weights, SSD300). Boxes are measured where kernels are float32.
 LIMITS: Mapping[Precision, Limits] = {
     Precision.FLOAT32: Limits(1e-4, 1e-3, 1e-4),
-    Precision.FLOAT16: Limits(1e-2, 1e-1, 1e-2),
-    Precision.INT8: Limits(0.5, 5.0, 0.5),
+    Precision.FLOAT16: Limits(0.01, 0.05, 0.02),
+    Precision.INT8: Limits(0.35, 2.0, 0.5),
 }
 
 
