@@ -6,40 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssd_detect.classes import read_class_file
-from ssd_detect.cli.options import ANCHOR_PRESET_NAMES
+from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
 from ssd_detect.cli.talk import Talk
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, ResizeRule
 from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
 from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow, terminated_in_order
-from ssd_detect.settings import CheckpointSettings
 
 if TYPE_CHECKING:
     from ssd_detect.conversion.convert import ConversionReport
 
-_CLASS_LISTS = {"voc": "voc20", "coco": "coco80"}
 
-
-# fmt: off
 @click.command()
 @click.argument("source")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--to", type=click.Choice([f.value for f in FileFormat]),
-              help="What to write. Default: told by TARGET: .safetensors, .onnx, .ckpt, or a folder (saved-model).")
-@click.option("--precision", type=click.Choice([p.value for p in Precision]), default="float32", show_default=True,
-              help="How kernels are stored; other than float32 in .safetensors only.")
+@click.option(
+    "--to",
+    type=click.Choice([f.value for f in FileFormat]),
+    help="What to write. Default: told by TARGET: .safetensors, .onnx, .ckpt, or a folder (saved-model).",
+)
+@click.option(
+    "--precision",
+    type=click.Choice([p.value for p in Precision]),
+    default="float32",
+    show_default=True,
+    help="How kernels are stored; other than float32 in .safetensors only.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace what is there.")
-@click.option("--anchors", type=click.Choice(ANCHOR_PRESET_NAMES), help="Anchors that SOURCE was trained with.")
-@click.option("--anchor-rounding", type=click.Choice([r.value for r in AnchorRounding]), help="Of its anchor sizes.")
-@click.option("--anchor-clip", type=click.Choice([c.value for c in AnchorClip]), help="How its anchors are cut.")
-@click.option("--resize", type=click.Choice([r.value for r in ResizeRule]), help="How pictures become its input.")
-@click.option("--colour-order", type=click.Choice([c.value for c in ColourOrder]), help="That its weights expect.")
-@click.option("--classes-file", type=click.Path(path_type=Path, dir_okay=False),
-              help="Names of its classes, one a line, without the background.")
-@click.option("--class-list", type=click.Choice(list(_CLASS_LISTS)), help="Keep only these classes of those it knows.")
+@fact_options
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Tell more: each step, TensorFlow's own log.")
-# fmt: on
 def convert(
     source: str, target: Path, to: str | None, precision: str, overwrite: bool, quiet: bool, verbose: bool, **facts: Any
 ) -> None:
@@ -53,7 +47,9 @@ def convert(
     ssd-detect checkpoints convert ssd_300_vgg_voc ssd300.onnx
     """
     file_format = FileFormat(to) if to else format_of(target)
-    settings = ConvertSettings(_checkpoint(source, **facts), target, file_format, Precision(precision), overwrite)
+    settings = ConvertSettings(
+        checkpoint_settings(source, **facts), target, file_format, Precision(precision), overwrite
+    )
     talk = Talk(quiet=quiet, verbose=verbose)
     hide_gpus()  # a proof on the CPU: numbers that do not depend on the machine
     if not verbose:
@@ -62,20 +58,6 @@ def convert(
         from ssd_detect.conversion.convert import convert as run
     with terminated_in_order():
         _tell(run(settings, lambda stage: talk.detail(f"{stage} …")), talk)
-
-
-def _checkpoint(
-    given: str, *, classes_file: Path | None, class_list: str | None, **facts: str | None
-) -> CheckpointSettings:
-    kinds = {
-        "anchor_rounding": AnchorRounding,
-        "anchor_clip": AnchorClip,
-        "resize": ResizeRule,
-        "colour_order": ColourOrder,
-    }
-    chosen: dict[str, Any] = {name: kinds.get(name, str)(value) for name, value in facts.items() if value}
-    class_names = read_class_file(classes_file) if classes_file else None
-    return CheckpointSettings(given, class_names=class_names, class_list=_CLASS_LISTS.get(class_list or ""), **chosen)
 
 
 def _tell(report: "ConversionReport", talk: Talk) -> None:
