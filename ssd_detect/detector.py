@@ -16,6 +16,7 @@ from ssd_detect.arrays import Flags, Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.geometry import scale_unit_xyxy
 from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import BestGuess, Detections
 from ssd_detect.errors import PictureError, SettingError
@@ -35,7 +36,8 @@ class Detector:
 
     Args:
         checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
-        settings: thresholds and wanted classes.
+        settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
+            profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
@@ -60,14 +62,14 @@ class Detector:
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
-        self.settings = settings or DetectionSettings()
         self.batch_size = max(1, batch_size)
         self.times = times or StageTimes()
         loaded = load_checkpoint(checkpoint)
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
+        self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
         self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
-        self._anchors = make_anchors(loaded.spec.anchors)
+        self._anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
         self._network = NetworkSession(loaded, session or SessionSettings())
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 

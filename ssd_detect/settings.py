@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, ResizeRule
+from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule
 from ssd_detect.errors import SettingError
 
 DEFAULT_BATCH_SIZE = 4
@@ -23,11 +23,14 @@ class DetectionSettings:
     Args:
         score_threshold: a detection's score is above this; 0 to 1.
         nms_threshold: of two boxes of one class whose IoU reaches this, the one with the lower score goes; 0 to 1.
-        top_k: at most so many candidates, best scores first, enter the suppression; at least 1.
-        max_detections: at most so many detections a picture; at least 1.
+        top_k: at most so many candidates, best scores first, enter the suppression, of a picture or of each class
+            (`boxes.profiles` says which); at least 1; None is the profile's number, and no limit where that has none.
+        max_detections: at most so many detections a picture; at least 1; None as for `top_k`.
         class_agnostic: boxes suppress each other across classes too.
         classes: only these classes (names or aliases); empty means all.
         exclude_classes: never these classes.
+        profile: whose way of post-processing; it decides what else there is to decide, such as whether a score or an
+            IoU equal to its threshold counts. None is the checkpoint's.
 
     Raises:
         SettingError: a value is outside its range.
@@ -35,11 +38,12 @@ class DetectionSettings:
 
     score_threshold: float = 0.5
     nms_threshold: float = 0.45
-    top_k: int = 400
-    max_detections: int = 200
+    top_k: int | None = None
+    max_detections: int | None = None
     class_agnostic: bool = False
     classes: tuple[str, ...] = ()
     exclude_classes: tuple[str, ...] = ()
+    profile: Profile | None = None
 
     def __post_init__(self) -> None:
         for name in ("score_threshold", "nms_threshold"):
@@ -48,7 +52,7 @@ class DetectionSettings:
                 raise SettingError(f"{name} is {value}, expected a number from 0 to 1")
         for name in ("top_k", "max_detections"):
             value = getattr(self, name)
-            if value < 1:
+            if value is not None and value < 1:
                 raise SettingError(f"{name} is {value}, expected a whole number of at least 1")
 
     def also_for(self, classes: tuple[str, ...]) -> "DetectionSettings":
@@ -56,6 +60,10 @@ class DetectionSettings:
         if not classes:
             return self
         return replace(self, classes=(*self.classes, *classes) if self.classes else (), exclude_classes=())
+
+    def with_classes_of(self, others: "DetectionSettings") -> "DetectionSettings":
+        """The same for the classes that `others` ask for."""
+        return replace(self, classes=others.classes, exclude_classes=others.exclude_classes)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Boxes: geometry, anchors, decoding and suppression, against hand-made numbers, properties and the reference."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -15,11 +17,16 @@ from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy, cxcywh_to_xyxy, pairwise_iou, scale_unit_xyxy, xyxy_to_cxcywh
 from ssd_detect.boxes.nms import suppress
 from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best, select_scores
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.cli.options import ANCHOR_PRESET_NAMES
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
 from ssd_detect.errors import SettingError
 from ssd_detect.model.spec import network
 from ssd_detect.settings import DetectionSettings
 
+WIDE, WIDER = (2,), (2, 3)
+RATIOS = {300: (WIDE, WIDER, WIDER, WIDER, WIDE, WIDE), 512: (WIDE, WIDER, WIDER, WIDER, WIDER, WIDE, WIDE)}
+GRIDS_512, PER_CELL_512 = (64, 32, 16, 8, 4, 2, 1), (4, 6, 6, 6, 6, 4, 4)
 GOLDEN_THRESHOLDS = {"a": (0.15, 0.10), "b": (0.40, 0.10), "c": (0.01, 0.45)}
 
 
@@ -31,6 +38,10 @@ def all_classes(count: int = 21) -> Flags:
     wanted = np.ones(count, np.bool_)
     wanted[0] = False
     return wanted
+
+
+def tutorial(score: float = 0.5, nms: float = 0.45, **chosen: Any) -> DetectionSettings:
+    return resolved(DetectionSettings(score, nms, **chosen), Profile.TUTORIAL)
 
 
 unit_boxes = hnp.arrays(np.float32, st.tuples(st.integers(0, 30), st.just(4)), elements=st.floats(0, 1, width=32)).map(
@@ -119,6 +130,7 @@ class TestAnchors:
         np.testing.assert_allclose(make_anchors(f"coco{size}")[:, [1, 0, 3, 2]], yxhw, atol=1e-6)
 
     def test_shared_array_is_read_only(self) -> None:
+        assert make_anchors("voc512", AnchorRounding.INT) is make_anchors("voc512", rounding=AnchorRounding.INT)
         assert make_anchors("voc300") is make_anchors("voc300")
         with pytest.raises(ValueError, match="read-only"):
             make_anchors("voc300")[0] = 0
@@ -136,7 +148,108 @@ class TestAnchors:
         assert ANCHOR_PRESETS[preset].anchors_per_cell == tuple(h.anchors_per_cell for h in heads)
 
 
+class TestRounding:
+    def by_definition(self, sizes: tuple[int, ...], preset: str) -> Any:
+        """Width and height of each anchor of a cell of each map, in the order of the paper, in double."""
+        side = ANCHOR_PRESETS[preset].side
+        rows = []
+        for (small, large), ratios in zip(pairwise(sizes), RATIOS[side], strict=True):
+            square = (small * large) ** 0.5
+            rows += [(small, small), (square, square)]
+            for ratio in ratios:
+                rows += [(small * ratio**0.5, small / ratio**0.5), (small / ratio**0.5, small * ratio**0.5)]
+        return np.array(rows) / side
+
+    # ssd-reference, section 3.4: what PriorBox makes of the sizes of SSD512; those of SSD300 are whole already.
+    @pytest.mark.parametrize(
+        ("preset", "sizes", "furthest"),
+        [
+            ("voc512", (35, 76, 153, 230, 307, 384, 460, 537), 0.0027),
+            ("coco512", (20, 51, 133, 215, 296, 378, 460, 542), 0.0032),
+        ],
+    )
+    def test_sizes_are_cut_before_anything_is_made_of_them(
+        self, preset: str, sizes: tuple[int, ...], furthest: float
+    ) -> None:
+        cut, whole = make_anchors(preset, AnchorRounding.INT), make_anchors(preset)
+        np.testing.assert_array_equal(cut[:, :2], whole[:, :2])
+        firsts = [*np.cumsum([0, *[g * g * a for g, a in zip(GRIDS_512, PER_CELL_512, strict=True)]])[:-1]]
+        cells = [cut[first : first + a, 2:] for first, a in zip(firsts, PER_CELL_512, strict=True)]
+        np.testing.assert_allclose(np.concatenate(cells), self.by_definition(sizes, preset), rtol=1e-6)
+        assert np.abs(cut - whole).max() == pytest.approx(furthest, abs=5e-5)
+        first_width = (whole[0, 2] - cut[0, 2]) / cut[0, 2]
+        assert first_width == pytest.approx(0.024, abs=5e-4)
+
+    @pytest.mark.parametrize("preset", ["voc300", "coco300"])
+    @pytest.mark.parametrize("clip", AnchorClip)
+    def test_whole_sizes_stay(self, preset: str, clip: AnchorClip) -> None:
+        cut, kept = (make_anchors(preset, rounding, clip) for rounding in AnchorRounding)
+        np.testing.assert_array_equal(cut, kept)
+
+
+class TestAnchorClip:
+    # ssd-reference, section 3.5.
+    @pytest.mark.parametrize(
+        ("preset", "clip", "changed"),
+        [
+            ("voc300", AnchorClip.NONE, 0),
+            ("voc300", AnchorClip.CENTRE_AND_SIZE, 134),
+            ("coco300", AnchorClip.CENTRE_AND_SIZE, 116),
+            ("coco300", AnchorClip.SIZE, 2),
+        ],
+    )
+    def test_changed_anchors(self, preset: str, clip: AnchorClip, changed: int) -> None:
+        whole, clipped = make_anchors(preset), make_anchors(preset, clip=clip)
+        assert int((whole != clipped).any(axis=1).sum()) == changed
+
+    @pytest.mark.parametrize("preset", ANCHOR_PRESETS)
+    @pytest.mark.parametrize("rounding", AnchorRounding)
+    def test_what_is_cut(self, preset: str, rounding: AnchorRounding) -> None:
+        whole = make_anchors(preset, rounding)
+        sizes = make_anchors(preset, rounding, AnchorClip.SIZE)
+        all_four = make_anchors(preset, rounding, AnchorClip.CENTRE_AND_SIZE)
+        np.testing.assert_array_equal(sizes, np.concatenate([whole[:, :2], np.minimum(whole[:, 2:], 1)], axis=1))
+        np.testing.assert_array_equal(all_four, np.minimum(whole, 1))  # nothing is below 0
+        assert whole.min() > 0
+
+    def test_known_ones(self) -> None:
+        assert make_anchors("voc300", clip=AnchorClip.CENTRE_AND_SIZE)[8541, 0] == 1.0  # 1.01333 before
+        np.testing.assert_allclose(
+            make_anchors("voc300", clip=AnchorClip.CENTRE_AND_SIZE)[8730:, 2:],
+            [[1, 0.622254], [0.622254, 1]],
+            rtol=1e-6,
+        )
+        np.testing.assert_allclose(
+            make_anchors("coco300", clip=AnchorClip.SIZE)[8730:], [[0.5, 0.5, 1, 0.6151829], [0.5, 0.5, 0.6151829, 1]]
+        )
+
+    def test_torchvisions_arithmetic_gives_the_same_bits(self) -> None:
+        """Scales instead of pixels, and centres divided by the grid that the step makes, as its source has it."""
+        scales = (0.07, 0.15, 0.33, 0.51, 0.69, 0.87, 1.05)
+        rows = []
+        for k, (grid, step) in enumerate(zip((38, 19, 10, 5, 3, 1), (8, 16, 32, 64, 100, 300), strict=True)):
+            square = (scales[k] * scales[k + 1]) ** 0.5
+            sizes = [(scales[k], scales[k]), (square, square)]
+            for ratio in RATIOS[300][k]:
+                root = ratio**0.5
+                sizes += [(scales[k] * root, scales[k] / root), (scales[k] / root, scales[k] * root)]
+            centres = (np.arange(grid, dtype=np.float32) + np.float32(0.5)) / np.float32(300 / step)
+            rows += [(x, y, min(w, 1.0), min(h, 1.0)) for y in centres for x in centres for w, h in sizes]
+        np.testing.assert_array_equal(make_anchors("coco300", clip=AnchorClip.SIZE), np.array(rows, np.float32))
+
+
 class TestDecode:
+    def test_sizes_are_limited_where_asked_for(self) -> None:
+        anchor = floats([0.5, 0.5, 0.1, 0.1])
+        limited = decode_offsets(floats([0, 0, 1e6, 1]), anchor, np.log(1000 / 16))
+        width, height = (limited[0, 2:] - limited[0, :2]).tolist()
+        assert width == pytest.approx(0.1 * 1000 / 16)
+        assert height == pytest.approx(0.1 * np.exp(0.2))
+        np.testing.assert_array_equal(
+            decode_offsets(floats([0, 0, 20, 1]), anchor, np.log(1000 / 16)),
+            decode_offsets(floats([0, 0, 20, 1]), anchor),
+        )
+
     def test_golden_box(self) -> None:
         box = decode_offsets(floats([1, -2, 0.5, -0.5]), floats([0.29333332, 0.29333332, 0.10606602, 0.21213204]))
         np.testing.assert_allclose(box, [[0.2453294, 0.1549344, 0.3625505, 0.3468794]], rtol=1e-6)
@@ -191,6 +304,29 @@ class TestSuppression:
         assert suppress(boxes, classes, 0.5).tolist() == [True, False]
         assert suppress(boxes, classes, 0.5001).tolist() == [True, True]
 
+    @pytest.mark.parametrize("removes_equal", [True, False])
+    def test_an_area_of_none_overlaps_nothing(self, removes_equal: bool) -> None:
+        boxes = floats([0, 0, 1, 1], [0.5, 0.2, 0.5, 0.8], [0.5, 0.2, 0.5, 0.8])
+        assert suppress(boxes, np.ones(3, np.int64), 0.1, removes_equal=removes_equal).all()
+
+    @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.none() | st.integers(1, 200))
+    @examples(max_examples=30, deadline=None)
+    def test_many_boxes_are_as_one_matrix(self, seed: int, agnostic: bool, removes_equal: bool, limit: Any) -> None:
+        """Larger than any block: from heaps of copies to boxes that hardly touch, on a coarse grid that makes ties."""
+        random = np.random.default_rng(seed)
+        corners = random.integers(0, random.integers(2, 60), (random.integers(1, 900), 2)).astype(np.float32)
+        boxes = np.concatenate([corners, corners + random.integers(1, 6, corners.shape).astype(np.float32)], axis=1)
+        class_ids = random.integers(1, random.integers(2, 9), len(boxes))
+        removes = np.triu((np.greater_equal if removes_equal else np.greater)(pairwise_iou(boxes, boxes), 0.5), k=1)
+        removes &= agnostic | (class_ids[:, np.newaxis] == class_ids)
+        stays = np.ones(len(boxes), np.bool_)
+        for i in range(len(boxes)):
+            stays &= ~(removes[i] & stays[i])
+        for class_id in {0} if agnostic else {*class_ids.tolist()}:
+            stays[np.flatnonzero(stays & (agnostic | (class_ids == class_id)))[limit or len(boxes) :]] = False
+        actual = suppress(boxes, class_ids, 0.5, class_agnostic=agnostic, removes_equal=removes_equal, limit=limit)
+        np.testing.assert_array_equal(actual, stays)
+
     @given(unit_boxes, st.floats(0.05, 0.95), st.booleans(), st.randoms())
     def test_equals_the_definition(self, boxes: Floats, threshold: float, agnostic: bool, random: Any) -> None:
         class_ids = np.array([random.randint(1, 3) for _ in boxes], np.int64)
@@ -204,16 +340,16 @@ class TestSuppression:
 class TestSelection:
     def test_threshold_is_strict_and_nan_is_never_selected(self) -> None:
         scores = floats([0.9, 0.5, 0.50001], [0.1, np.nan, 0.2])
-        anchors, classes = select_scores(scores, all_classes(3), 0.5, 400)
+        anchors, classes = select_scores(scores, all_classes(3), tutorial(0.5))
         assert (anchors.tolist(), classes.tolist()) == ([0], [2])
 
     def test_one_anchor_can_give_several_classes_but_no_background(self) -> None:
-        anchors, classes = select_scores(floats([0.9, 0.3, 0.4]), all_classes(3), 0.1, 400)
+        anchors, classes = select_scores(floats([0.9, 0.3, 0.4]), all_classes(3), tutorial(0.1))
         assert (anchors.tolist(), classes.tolist()) == ([0, 0], [2, 1])
 
     def test_ties_keep_the_order_of_anchors_then_classes(self) -> None:
         scores = np.full((5, 3), 0.7, np.float32)
-        anchors, classes = select_scores(scores, all_classes(3), 0.5, 3)
+        anchors, classes = select_scores(scores, all_classes(3), tutorial(0.5, top_k=3))
         assert (anchors.tolist(), classes.tolist()) == ([0, 0, 1], [1, 2, 1])
 
     @given(
@@ -224,7 +360,7 @@ class TestSelection:
     )
     def test_equals_a_full_stable_sort(self, scores: Floats, top_k: int) -> None:
         ranked = sorted((-scores[a, c], a, c) for a in range(len(scores)) for c in range(1, 4) if scores[a, c] > 0.2)
-        anchors, classes = select_scores(scores, all_classes(4), 0.2, top_k)
+        anchors, classes = select_scores(scores, all_classes(4), tutorial(0.2, top_k=top_k))
         assert list(zip(anchors.tolist(), classes.tolist(), strict=True)) == [(a, c) for _, a, c in ranked[:top_k]]
 
     def test_best_score(self) -> None:
@@ -236,7 +372,7 @@ class TestSelection:
 
 
 class TestCandidates:
-    settings = DetectionSettings(score_threshold=0.5)
+    settings = tutorial(0.5)
 
     def candidates(self, *offsets: tuple[float, ...]) -> tuple[Any, Any]:
         n = len(offsets)
@@ -273,7 +409,7 @@ class TestCandidates:
     def test_at_most_max_detections(self) -> None:
         boxes = [(5.0 * i - 20, 0, -9, -9) for i in range(9)]
         candidates, _ = self.candidates(*boxes)
-        kept = keep_best(candidates, DetectionSettings(max_detections=4))
+        kept = keep_best(candidates, tutorial(max_detections=4))
         assert len(kept.scores) == 4
 
     @pytest.mark.parametrize("picture", range(4))
@@ -282,7 +418,7 @@ class TestCandidates:
         """On the reference's scores and offsets, its own detections; where two scores are equal they may swap."""
         numbers = golden(300)
         score, nms = GOLDEN_THRESHOLDS[thresholds]
-        settings = DetectionSettings(score_threshold=score, nms_threshold=nms, max_detections=400)
+        settings = tutorial(score, nms)
         candidates, _ = decode_candidates(
             numbers[f"p{picture}_scores"],
             numbers[f"p{picture}_loc"],

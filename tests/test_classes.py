@@ -98,6 +98,7 @@ class TestSettings:
     def test_counts(self, name: str) -> None:
         with pytest.raises(SettingError, match=f"{name} is 0"):
             DetectionSettings(**{name: 0})  # type: ignore[arg-type]
+        assert getattr(DetectionSettings(), name) is None
 
     def test_threads(self) -> None:
         with pytest.raises(SettingError, match="intra_op_threads is 0"):

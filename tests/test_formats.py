@@ -26,7 +26,9 @@ from pycocotools.coco import COCO  # type: ignore[import-untyped]
 from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
 
 from ssd_detect import __version__, formats
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import COCO80, COCO91, VOC20
+from ssd_detect.conventions import Profile
 from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError, OutputError, SettingError
 from ssd_detect.formats.coco import coco_category_ids
@@ -46,11 +48,18 @@ from ssd_detect.formats.rounding import rounded_rows
 from ssd_detect.formats.voc import VocObject, parse_voc
 from ssd_detect.settings import DetectionSettings
 
-PROVENANCE = Provenance("ssd_300_vgg_voc", "ab" * 32, DetectionSettings())
+PROVENANCE = Provenance("ssd_300_vgg_voc", "ab" * 32, resolved(DetectionSettings(), Profile.CAFFE))
 INFO = {
     "tool": {"name": "ssd-detect", "version": __version__},
     "checkpoint": {"name": "ssd_300_vgg_voc", "sha256": "ab" * 32},
-    "thresholds": {"score": 0.5, "nms": 0.45, "top_k": 400, "max_detections": 200, "class_agnostic": False},
+    "thresholds": {
+        "profile": "caffe",
+        "score": 0.5,
+        "nms": 0.45,
+        "top_k": 400,
+        "max_detections": 200,
+        "class_agnostic": False,
+    },
 }
 SHARED = {"jsonl": "detections.jsonl", "csv": "detections.csv", "coco": "detections.coco.json", "yolo": "classes.txt"}
 OWN = {"json": ".json", "voc": ".xml", "yolo": ".txt"}

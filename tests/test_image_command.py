@@ -64,12 +64,24 @@ class TestResults:
         assert record["tool"] == {"name": "ssd-detect", "version": __version__}
         assert record["checkpoint"] == {"name": "ssd_300_vgg_voc", "sha256": manifest()["ssd_300_vgg_voc"].sha256}
         assert record["thresholds"] == {
-            "score": 0.5, "nms": 0.4, "top_k": 100, "max_detections": 200, "class_agnostic": False,
+            "profile": "tutorial", "score": 0.5, "nms": 0.4, "top_k": 100, "max_detections": None,
+            "class_agnostic": False,
         }  # fmt: skip
         best = record["detections"][0]
         assert (best["class"], best["class_id"]) == ("person", 15)
         assert best["score"] == round(best["score"], 6)
         assert all(0 <= v <= 512 for v in best["box"])
+
+    def test_profile_and_its_limits(self, media: Path) -> None:
+        result = image(
+            media / "astronaut.png", "--json", "-", "-q", "--profile", "torchvision", "--score-threshold", "0"
+        )
+        record = json.loads(result.stdout)
+        assert record["thresholds"] == {
+            "profile": "torchvision", "score": 0, "nms": 0.45, "top_k": 400, "max_detections": 200,
+            "class_agnostic": False,
+        }  # fmt: skip
+        assert 100 < len(record["detections"]) <= 200
 
     def test_standard_output_holds_json_alone(self, media: Path) -> None:
         result = image(media / "chelsea.png", media / "coffee.png", "--json", "-", "-o", "out")

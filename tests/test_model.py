@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 import seeded
@@ -214,6 +215,34 @@ class TestResize:
         actual = self.resized(load_seeded(300), rule, ramp)
         expected = np.clip((np.arange(300) + shift) * 200 / 300 - shift, 0, 199)
         np.testing.assert_allclose(actual[:, 0, 0], expected, atol=1e-4)
+
+    @pytest.mark.parametrize("size", [300, 512])
+    def test_opencv_rounds_to_whole_grey_levels(self, size: int, load_seeded: Any) -> None:
+        """What cv2.resize makes of the bytes, to the bit; a picture of the network's size is left alone."""
+        spec = dataclasses.replace(load_seeded(size).spec, resize=ResizeRule.OPENCV)
+        session = NetworkSession(dataclasses.replace(load_seeded(size), spec=spec), SessionSettings())
+        mean = np.array(spec.mean_rgb, np.float32)
+        for height, width in [(97, 641), (375, 500), (size, size), (size, 40), (1, 1), (2, 40000)]:
+            picture = np.random.default_rng(height).integers(0, 256, (height, width, 3), np.uint8)
+            expected = cv2.resize(picture, (size, size), interpolation=cv2.INTER_LINEAR) - mean
+            np.testing.assert_array_equal(session.resize(picture[np.newaxis])[0], expected)
+            if (height, width) == (size, size):
+                np.testing.assert_array_equal(expected, picture - mean)
+        turned = picture[::-1, ::-1]
+        expected = cv2.resize(turned.copy(), (size, size), interpolation=cv2.INTER_LINEAR) - mean
+        np.testing.assert_array_equal(session.resize(turned[np.newaxis])[0], expected)
+        session.close()
+
+    def test_opencv_in_batches(self, load_seeded: Any) -> None:
+        """Pictures of one size, of several, and resized before: all give the same scores."""
+        spec = dataclasses.replace(load_seeded(300).spec, resize=ResizeRule.OPENCV)
+        session = NetworkSession(dataclasses.replace(load_seeded(300), spec=spec), SessionSettings())
+        pictures = np.stack([golden_picture(1), golden_picture(1)[::-1]])
+        scores, offsets = session.run(pictures)
+        again = session.run_resized(np.concatenate([session.resize(picture[np.newaxis]) for picture in pictures]))
+        session.close()
+        np.testing.assert_allclose(again[0], scores, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(again[1], offsets, atol=1e-4, rtol=0)
 
     def test_channels_stay_rgb(self, load_seeded: Any) -> None:
         red = np.zeros((20, 30, 3), np.uint8)

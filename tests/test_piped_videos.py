@@ -7,8 +7,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ssd_detect.arrays import Pixels
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.cli.main import program
+from ssd_detect.conventions import Profile
 from ssd_detect.detections import BestGuess, Detections
+from ssd_detect.settings import DetectionSettings
 from ssd_detect.stages import StageTimes
 from tests.clips import H264, SOUND, facts, ffmpeg, pictures
 
@@ -27,6 +30,7 @@ class Nobody:
     """A detector that finds nothing."""
 
     checkpoint_name, checkpoint_sha256, class_names = "stand-in", "0" * 64, NAMES
+    settings = resolved(DetectionSettings(), Profile.TUTORIAL)
 
     def __init__(self) -> None:
         self.times = StageTimes()

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ssd_detect.arrays import Pixels
+from ssd_detect.boxes.profiles import resolved
+from ssd_detect.conventions import Profile
 from ssd_detect.detections import BestGuess, Detections
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.frames import Frame
@@ -16,7 +18,7 @@ from ssd_detect.media.video.reader import VideoReader
 from ssd_detect.media.video.run import VideoRun
 from ssd_detect.media.video.selection import Chosen
 from ssd_detect.media.video.writer import VideoWriter
-from ssd_detect.settings import Selection
+from ssd_detect.settings import DetectionSettings, Selection
 from ssd_detect.stages import StageTimes
 
 NAMES = ("background", "car", "person")
@@ -75,6 +77,7 @@ class StandIn:
         self.times = StageTimes()
         self.class_ids, self.error = class_ids, error
         self.checkpoint_name, self.checkpoint_sha256, self.class_names = "stand-in", "0" * 64, NAMES
+        self.settings = resolved(DetectionSettings(), Profile.TUTORIAL)
 
     def __enter__(self) -> "StandIn":
         return self

@@ -15,7 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ssd_detect.arrays import Pixels
+from ssd_detect.boxes.profiles import resolved
 from ssd_detect.cli.main import program
+from ssd_detect.conventions import Profile
 from ssd_detect.detections import Detections
 from ssd_detect.media.video.reader import VideoReader
 from ssd_detect.stages import StageTimes
@@ -52,7 +54,7 @@ class Looker:
 
     def open(self, run: Any, times: StageTimes) -> "Looker":
         """In the place of `open_detector`."""
-        self.times, self.settings = times, run.detection
+        self.times, self.settings = times, resolved(run.detection, Profile.TUTORIAL)
         self.num_loaded += 1
         return self
 

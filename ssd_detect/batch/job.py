@@ -149,7 +149,8 @@ class PictureJob:
 
     def _start(self, stack: ExitStack) -> Started:
         detector = stack.enter_context(self._hooks.load(self._times))
-        provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, self._settings.detection)
+        reported = detector.settings.with_classes_of(self._settings.detection)
+        provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
         outputs = real_outputs(
             self._settings,
             detector.class_names,

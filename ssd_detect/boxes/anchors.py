@@ -4,12 +4,13 @@ Formula and constants: Liu et al., "SSD: Single Shot MultiBox Detector" (2016), 
 `ssd_pascal.py` and `ssd_coco.py`; the same in balancap/SSD-Tensorflow.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from ssd_detect.arrays import Floats
+from ssd_detect.conventions import AnchorClip, AnchorRounding
 from ssd_detect.errors import SettingError
 
 _WIDE_AND_TALL = (2.0, 1 / 2)
@@ -69,20 +70,37 @@ ANCHOR_PRESETS = {
 }
 
 
-@cache
-def make_anchors(preset_name: str) -> Floats:
+def make_anchors(
+    preset_name: str, rounding: AnchorRounding = AnchorRounding.FLOAT, clip: AnchorClip = AnchorClip.NONE
+) -> Floats:
     """All anchors of a preset, (N, 4) float32 cxcywh as shares of the input's side; N is 8732 or 24564.
 
     Order: map, row, column, then small square, large square, ratios. Anchors may leave the picture.
     The array is shared and read-only.
+
+    Args:
+        preset_name: a key of `ANCHOR_PRESETS`.
+        rounding: INT cuts the sizes of the preset, and nothing that is made of them, to whole pixels: the Caffe
+            release's PriorBox layer keeps them in variables of type int. The presets of SSD300 have no others.
+        clip: SIZE as torchvision's `DefaultBoxGenerator` does it, CENTRE_AND_SIZE as ssd.pytorch's `PriorBox`.
 
     Raises:
         SettingError: no such preset.
     """
     if preset_name not in ANCHOR_PRESETS:
         raise SettingError(f"anchor preset is {preset_name!r}, expected one of {', '.join(ANCHOR_PRESETS)}")
+    return _made_anchors(preset_name, AnchorRounding(rounding), AnchorClip(clip))
+
+
+@cache
+def _made_anchors(preset_name: str, rounding: AnchorRounding, clip: AnchorClip) -> Floats:
     preset = ANCHOR_PRESETS[preset_name]
+    if rounding is AnchorRounding.INT:
+        preset = replace(preset, sizes=tuple(float(int(size)) for size in preset.sizes))
     anchors = np.concatenate([_map_anchors(preset, k) for k in range(len(preset.grids))])  # (N, 4)
+    if clip is not AnchorClip.NONE:
+        first = 2 if clip is AnchorClip.SIZE else 0
+        np.clip(anchors[:, first:], 0, 1, out=anchors[:, first:])
     anchors.flags.writeable = False
     return anchors
 

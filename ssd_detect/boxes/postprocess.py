@@ -1,7 +1,6 @@
 """From the network's two outputs for one picture to its detections: select, decode, clip, suppress.
 
-The profile is that of balancap/SSD-Tensorflow's notebook, with the faults taken out that it has: ties keep their
-order, and boxes without an area are dropped.
+`boxes.profiles` says in what way, and what of the sources' ways is left out.
 """
 
 from typing import NamedTuple
@@ -12,42 +11,61 @@ from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy
 from ssd_detect.boxes.nms import suppress
+from ssd_detect.boxes.profiles import rules_of
 from ssd_detect.detections import DroppedBoxes
 from ssd_detect.settings import DetectionSettings
 
 # A box narrower than this share of the picture has no area: its corners could meet when scaled to pixels in float32.
 MIN_SIDE_UNIT = np.float32(1e-6)
+# Sides longer than this, in pictures, are as good as infinite: areas, and sums of two, must be float32 numbers.
+_MAX_SIDE_UNIT = np.float32(1e18)
 
 
 class Candidates(NamedTuple):
     """Boxes with a class and a score, best score first; ties in the order of anchors, then classes."""
 
-    boxes_unit: Floats  # (n, 4) xyxy, clipped to 0..1
+    boxes_unit: Floats  # (n, 4) xyxy; within 0..1 where the profile clips first
     scores: Floats  # (n,)
     class_ids: Integers  # (n,)
 
+    def at(self, places: Flags | Integers | slice) -> "Candidates":
+        """Some of them."""
+        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places])
 
-def select_scores(scores: Floats, wanted: Flags, threshold: float, top_k: int) -> tuple[Integers, Integers]:
-    """The best `top_k` of the scores above `threshold`, over all wanted classes together.
+
+def select_scores(scores: Floats, wanted: Flags, settings: DetectionSettings) -> tuple[Integers, Integers]:
+    """The best `top_k` of the scores that pass the threshold, of each class or of all wanted classes together.
 
     Args:
         scores: (N, C) float32, 0 to 1; a NaN is never selected.
         wanted: (C,) bool, which classes count; the background (0) must not.
-        threshold: a score must be above it.
-        top_k: how many at most.
+        settings: resolved; score_threshold, profile and top_k count here.
 
     Returns:
         anchor numbers (n,) and class ids (n,), best score first; ties by anchor, then class.
     """
-    above = scores > np.float32(threshold)  # (N, C)
-    above &= wanted
-    flat = np.flatnonzero(above)
+    rules = rules_of(settings)
+    threshold = np.float32(settings.score_threshold)
+    passes = scores >= threshold if rules.selects_equal else scores > threshold  # (N, C)
+    passes &= wanted
+    flat = np.flatnonzero(passes)
     values = scores.reshape(-1)[flat]
-    if len(flat) > top_k:
-        kept = _largest(values, top_k)
+    if rules.top_k is not None and len(flat) > rules.top_k:
+        classes = flat % scores.shape[1] if rules.per_class else None
+        kept = _largest(values, rules.top_k) if classes is None else _largest_of_each(values, classes, rules.top_k)
         flat, values = flat[kept], values[kept]
     flat = flat[np.argsort(-values, kind="stable")]
     return np.divmod(flat, scores.shape[1])
+
+
+def _largest_of_each(values: Floats, classes: Integers, k: int) -> Integers:
+    """Places of the k largest values of each class, in their own order."""
+    is_kept = np.ones(len(values), np.bool_)
+    for class_id in np.flatnonzero(np.bincount(classes) > k):
+        places = np.flatnonzero(classes == class_id)
+        is_kept[places] = False
+        is_kept[places[_largest(values[places], k)]] = True
+    return np.flatnonzero(is_kept)
 
 
 def _largest(values: Floats, k: int) -> Integers:
@@ -61,39 +79,62 @@ def _largest(values: Floats, k: int) -> Integers:
 def decode_candidates(
     scores: Floats, offsets: Floats, anchors: Floats, wanted: Flags, settings: DetectionSettings
 ) -> tuple[Candidates, DroppedBoxes]:
-    """Candidates of one picture and what was dropped; only selected anchors are decoded.
+    """Candidates of one picture and what is dropped; only selected anchors are decoded.
 
     Args:
         scores: (N, C) float32.
         offsets: (N, 4) float32.
         anchors: (N, 4) float32 cxcywh unit.
         wanted: (C,) bool, without the background.
-        settings: score_threshold and top_k count here.
+        settings: resolved, see `boxes.profiles`; the same for `keep_best`.
     """
-    anchor_ids, class_ids = select_scores(scores, wanted, settings.score_threshold, settings.top_k)
-    boxes = decode_offsets(offsets[anchor_ids], anchors[anchor_ids])  # (n, 4)
-    usable, dropped = _usable(boxes)
-    picked = scores[anchor_ids[usable], class_ids[usable]]
-    return Candidates(clip_xyxy(boxes[usable]), picked, class_ids[usable]), dropped
+    rules = rules_of(settings)
+    anchor_ids, class_ids = select_scores(scores, wanted, settings)
+    boxes = decode_offsets(offsets[anchor_ids], anchors[anchor_ids], rules.max_log_scale)  # (n, 4)
+    finite = _is_finite(boxes)
+    clipped = clip_xyxy(boxes)
+    has_area = _has_area(clipped)
+    taken = finite if rules.flat_take_places else finite & has_area
+    picked = scores[anchor_ids[taken], class_ids[taken]]
+    candidates = Candidates((clipped if rules.clips_first else boxes)[taken], picked, class_ids[taken])
+    return candidates, _dropped(boxes, finite, has_area)
 
 
-def _usable(boxes_unit: Floats) -> tuple[Flags, DroppedBoxes]:
-    """Which boxes have an area inside the picture, and why the others have none."""
-    finite = np.isfinite(boxes_unit).all(axis=1)
-    clipped = clip_xyxy(boxes_unit)
-    with np.errstate(invalid="ignore"):  # infinity minus infinity, where not finite
-        flat = finite & (clipped[:, 2:] - clipped[:, :2] < MIN_SIDE_UNIT).any(axis=1)
+def _is_finite(boxes_unit: Floats) -> Flags:
+    """Whether corners and area are numbers."""
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity minus infinity
+        sides = boxes_unit[:, 2:] - boxes_unit[:, :2]
+        flags: Flags = np.isfinite(boxes_unit).all(axis=1) & (sides < _MAX_SIDE_UNIT).all(axis=1)
+    return flags
+
+
+def _has_area(clipped_unit: Floats) -> Flags:
+    with np.errstate(invalid="ignore"):  # not a number
+        flags: Flags = (clipped_unit[:, 2:] - clipped_unit[:, :2] >= MIN_SIDE_UNIT).all(axis=1)
+    return flags
+
+
+def _dropped(boxes_unit: Floats, finite: Flags, has_area: Flags) -> DroppedBoxes:
+    flat = finite & ~has_area
     outside = flat & ((boxes_unit[:, 2:] <= 0) | (boxes_unit[:, :2] >= 1)).any(axis=1)
-    counts = DroppedBoxes(int((flat & ~outside).sum()), int(outside.sum()), int((~finite).sum()))
-    return finite & ~flat, counts
+    return DroppedBoxes(int((flat & ~outside).sum()), int(outside.sum()), int((~finite).sum()))
 
 
 def keep_best(candidates: Candidates, settings: DetectionSettings) -> Candidates:
-    """The candidates that no better one suppresses, at most `max_detections`, best score first."""
-    boxes, scores, class_ids = candidates
-    stays = suppress(boxes, class_ids, settings.nms_threshold, class_agnostic=settings.class_agnostic)
-    kept = np.flatnonzero(stays)[: settings.max_detections]
-    return Candidates(boxes[kept], scores[kept], class_ids[kept])
+    """The candidates that no better one suppresses, within the limits, clipped to 0..1, best score first."""
+    rules = rules_of(settings)
+    limits = [limit for limit in (rules.max_per_class, rules.max_detections) if limit is not None]
+    stays = suppress(
+        candidates.boxes_unit,
+        candidates.class_ids,
+        settings.nms_threshold,
+        class_agnostic=settings.class_agnostic,
+        removes_equal=rules.removes_equal,
+        limit=min(limits, default=None),  # no class can have more among the best of a picture
+    )
+    kept = candidates.at(np.flatnonzero(stays)[: rules.max_detections])
+    kept = kept._replace(boxes_unit=clip_xyxy(kept.boxes_unit))
+    return kept.at(_has_area(kept.boxes_unit))
 
 
 def best_score(scores: Floats, wanted: Flags) -> tuple[int, float]:

@@ -159,7 +159,8 @@ class _Telling:
 
         self._detector = detector = open_detector(run, times)
         if self._json_on_stdout:
-            provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
+            settings = detector.settings.with_classes_of(reported)
+            provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, settings)
             self._json_lines = JsonLinesStream(sys.stdout, provenance)
         return detector
 

@@ -9,19 +9,20 @@ from ssd_detect.settings import DetectionSettings
 
 @dataclass(frozen=True)
 class Provenance:
-    """The checkpoint and the settings of a run."""
+    """The checkpoint and the settings of a run; the settings as resolved by the `Detector`."""
 
     checkpoint_name: str
     checkpoint_sha256: str
     settings: DetectionSettings
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: tool, checkpoint, thresholds."""
+        """Plain values: tool, checkpoint, thresholds; a limit of None is none."""
         chosen = self.settings
         return {
             "tool": {"name": "ssd-detect", "version": __version__},
             "checkpoint": {"name": self.checkpoint_name, "sha256": self.checkpoint_sha256},
             "thresholds": {
+                "profile": None if chosen.profile is None else chosen.profile.value,
                 "score": chosen.score_threshold,
                 "nms": chosen.nms_threshold,
                 "top_k": chosen.top_k,

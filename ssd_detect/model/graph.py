@@ -23,7 +23,7 @@ class SsdGraph:
 
     Args:
         graph: holds the weights as constants; finalised, so that nobody can add to it.
-        pictures: feed; (B, H, W, 3) uint8 RGB.
+        pictures: feed; (B, H, W, 3) uint8 RGB; with `ResizeRule.OPENCV`, H and W are the network's size already.
         inputs: fetch or feed; (B, size, size, 3) float32, resized, mean subtracted.
         scores: fetch; (B, N, C) float32, softmax over the classes, background first.
         offsets: fetch; (B, N, 4) float32, for centre x, centre y, width, height of each anchor.
@@ -51,6 +51,8 @@ def build_graph(spec: ModelSpec, variables: Mapping[str, Floats], device: str | 
 def _resize(pictures: Any, spec: ModelSpec) -> Any:
     """(B, H, W, 3) uint8 to (B, size, size, 3) float32; the kernels take uint8: no float copy of a large picture."""
     size = [spec.size, spec.size]
+    if spec.resize is ResizeRule.OPENCV:  # done before the session is called: no kernel of TensorFlow rounds like it
+        return tf.cast(pictures, tf.float32)
     if spec.resize is ResizeRule.ANTIALIAS:
         return tf.image.resize(pictures, size, method="bilinear", antialias=True)
     half_pixel = spec.resize is ResizeRule.HALF_PIXEL

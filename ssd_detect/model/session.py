@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import cv2
+import numpy as np
 import tensorflow as tf
 
 from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.conventions import ResizeRule
 from ssd_detect.errors import ClosedError, DeviceError
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.graph import build_graph
@@ -33,6 +36,7 @@ class NetworkSession:
     def __init__(self, checkpoint: Checkpoint, settings: SessionSettings) -> None:
         device = settings.device
         placed = f"/GPU:{device.index}" if device.kind == "gpu" else None
+        self._spec = checkpoint.spec
         self._graph = build_graph(checkpoint.spec, checkpoint.variables, placed)
         gpus = [] if device.kind == "cpu" else _visible_gpus()
         if device.kind == "gpu" and device.index >= len(gpus):
@@ -49,18 +53,25 @@ class NetworkSession:
             ClosedError: after `close()`.
             DeviceError: not enough memory for this batch; the GPU fails.
         """
-        scores, offsets = self._fetch([self._graph.scores, self._graph.offsets], {self._graph.pictures: pictures})
+        fetches = [self._graph.scores, self._graph.offsets]
+        scores, offsets = self._fetch(fetches, {self._graph.pictures: self._before_graph(pictures)})
         return scores, offsets
 
     def resize(self, pictures: Pixels) -> Floats:
         """The network's input (B, size, size, 3) for (B, H, W, 3) uint8 pictures; raises as `run`."""
-        inputs: Floats = self._fetch(self._graph.inputs, {self._graph.pictures: pictures})
+        inputs: Floats = self._fetch(self._graph.inputs, {self._graph.pictures: self._before_graph(pictures)})
         return inputs
 
     def run_resized(self, inputs: Floats) -> tuple[Floats, Floats]:
         """Scores and offsets for what `resize` returned; raises as `run`."""
         scores, offsets = self._fetch([self._graph.scores, self._graph.offsets], {self._graph.inputs: inputs})
         return scores, offsets
+
+    def _before_graph(self, pictures: Pixels) -> Pixels:
+        """What the graph takes: under the rule of OpenCV, pictures of the network's size, else any."""
+        if self._spec.resize is not ResizeRule.OPENCV or pictures.shape[1:3] == (self._spec.size, self._spec.size):
+            return pictures
+        return np.stack([_resize_like_opencv(picture, self._spec.size) for picture in pictures])
 
     def _fetch(self, tensors: Any, feeds: dict[Any, Any]) -> Any:
         session = self._session
@@ -79,6 +90,12 @@ class NetworkSession:
         session, self._session = self._session, None
         if session is not None:
             session.close()
+
+
+def _resize_like_opencv(picture: Pixels, side: int) -> Pixels:
+    """(H, W, 3) to (side, side, 3) as the Caffe release, ssd.pytorch and ssd_keras do it: in whole grey levels."""
+    resized = cv2.resize(np.ascontiguousarray(picture), (side, side), interpolation=cv2.INTER_LINEAR)
+    return resized.astype(np.uint8, copy=False)
 
 
 def _visible_gpus() -> list[str]:

@@ -260,7 +260,8 @@ class VideoJob:
 
 
 def _provenance(detector: "Detector", settings: VideoJobSettings) -> Provenance:
-    return Provenance(detector.checkpoint_name, detector.checkpoint_sha256, settings.detection)
+    reported = detector.settings.with_classes_of(settings.detection)
+    return Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
 
 
 def _named(places: list[Place]) -> dict[Path, str]:
