@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ from safetensors import safe_open
 
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.decode import decode_offsets
+from ssd_detect.conventions import AnchorClip, ResizeRule
 from ssd_detect.conversion.convert import ConversionReport, convert
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat
+from ssd_detect.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.conversion.proof import prove
+from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
+from ssd_detect.conversion.to_onnx import read_onnx, write_onnx
+from ssd_detect.conversion.to_saved_model import read_saved_model, write_saved_model
 from ssd_detect.model.checkpoint import load_checkpoint
-from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata
+from ssd_detect.model.manifest import manifest
+from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata, written_metadata
 from ssd_detect.settings import CheckpointSettings
 
 CLASSES = ("background", *(f"thing {i}" for i in range(20)))
@@ -179,6 +186,38 @@ class TestMetadata:
         assert assumed == reports[300, file_format].assumed
         assert any(words.startswith("anchors coco300") for words in assumed)
         assert not any(words.startswith("class names") for words in assumed)
+
+
+OTHER_SPEC = replace(
+    manifest()["ssd_300_vgg_voc"].spec, resize=ResizeRule.OPENCV, anchors="voc300", anchor_clip=AnchorClip.SIZE
+)
+
+
+@pytest.fixture(scope="module")
+def outgoing() -> Outgoing:
+    variables = load_checkpoint(CheckpointSettings("ssd_300_vgg_voc")).variables
+    return Outgoing(OTHER_SPEC, variables, written_metadata(OTHER_SPEC, {}, ()))
+
+
+class TestConventions:
+    """Of another port: OpenCV's resize, which TensorFlow does not have, and clipped anchors."""
+
+    def proved(self, outgoing: Outgoing, read: Callable[[], ReadBack]) -> None:
+        shipped = load_checkpoint(CheckpointSettings("ssd_300_vgg_voc"))
+        proof = prove(replace(shipped, spec=OTHER_SPEC), outgoing, Precision.FLOAT32, read)
+        assert proof.boxes is not None
+
+    def test_onnx(self, outgoing: Outgoing, tmp_path: Path) -> None:
+        write_onnx(tmp_path / "m.onnx", outgoing)
+        self.proved(outgoing, lambda: read_onnx(tmp_path / "m.onnx", outgoing))
+        constants = {c.name: numpy_helper.to_array(c) for c in onnx.load(tmp_path / "m.onnx").graph.initializer}
+        assert constants["anchor_half_sizes"].max() == 0.5  # 0.622 when they are not clipped
+
+    def test_saved_model(self, outgoing: Outgoing, tmp_path: Path) -> None:
+        write_saved_model(tmp_path / "m", outgoing)
+        self.proved(outgoing, lambda: read_saved_model(tmp_path / "m", outgoing))
+        signature = tf.saved_model.load(str(tmp_path / "m")).signatures["serving_default"]
+        assert signature.structured_input_signature[1]["pictures"].shape == (None, 300, 300, 3)
 
 
 class TestReport:

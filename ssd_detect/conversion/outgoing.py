@@ -33,7 +33,7 @@ class Outgoing:
 
     def anchors(self) -> Floats:
         """The spec's, (N, 4) float32 cxcywh unit."""
-        return make_anchors(self.spec.anchors)
+        return make_anchors(self.spec.anchors, self.spec.anchor_rounding, self.spec.anchor_clip)
 
 
 class Outputs(NamedTuple):
