@@ -13,6 +13,7 @@ import pytest
 
 from ssd_detect.conversion.convert import convert
 from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
+from ssd_detect.conversion.staging import give_names
 from ssd_detect.errors import OutputError, SettingError
 from ssd_detect.model.manifest import checkpoints_folder
 from ssd_detect.settings import CheckpointSettings
@@ -195,6 +196,15 @@ class TestTargets:
         assert sorted(tmp_path.iterdir()) == sorted(report.files)
         assert all(file.read_bytes() != b"old" for file in tmp_path.rglob("*") if file.is_file())
         assert not (tmp_path / "m" / "old.txt").exists()
+
+    def test_an_old_folder_comes_back_when_the_new_one_fails(self, tmp_path: Path) -> None:
+        old, stage = tmp_path / "m", tmp_path / ".stage"
+        old.mkdir()
+        stage.mkdir()
+        (old / "saved_model.pb").write_bytes(b"old")
+        with pytest.raises(OutputError, match="m: cannot be written: No such file"):
+            give_names(stage / "never written", old, FileFormat.SAVED_MODEL, overwrite=True)
+        assert (old / "saved_model.pb").read_bytes() == b"old"
 
     @pytest.mark.slow
     def test_missing_folders_are_made(self, tmp_path: Path) -> None:

@@ -106,8 +106,15 @@ def give_names(written: Path, target: Path, file_format: FileFormat, *, overwrit
 
 
 def _give_folder(written: Path, target: Path, *, overwrite: bool) -> None:
+    """A folder cannot be replaced in one step: the old one waits in the stage, and comes back if the new one fails."""
     _check_folder(target, (), overwrite=overwrite)
+    replaced = written.with_name("replaced")
     with explained_writing(target):
-        if target.exists():  # a folder cannot be replaced in one step; the old one goes with the stage
-            target.rename(written.with_name("replaced"))
-        written.rename(target)
+        if target.exists():
+            target.rename(replaced)
+        try:
+            written.rename(target)
+        except BaseException:
+            if replaced.exists():
+                replaced.rename(target)
+            raise

@@ -57,7 +57,7 @@ def read_onnx(path: Path, outgoing: Outgoing) -> ReadBack:
     """The file as onnxruntime runs it on the CPU; its weights as the onnx library reads them."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only: it warns of GPUs that it cannot look for
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def run(picture: Pixels, resized: Floats) -> Outputs:
         return Outputs(*session.run(_OUTPUTS, {"pictures": resized}))
