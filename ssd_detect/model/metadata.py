@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.classes import CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.model.spec import ModelSpec
+
+_ASSUMED = "assumed"
 
 
 def spec_metadata(spec: ModelSpec) -> dict[str, str]:
@@ -25,6 +27,24 @@ def spec_metadata(spec: ModelSpec) -> dict[str, str]:
         "channel_order": "RGB",
         "profile": spec.profile.value,
     }
+
+
+def written_metadata(spec: ModelSpec, source: Mapping[str, str], assumed: Sequence[str]) -> dict[str, str]:
+    """All metadata of a file that we write: `spec`, what is known of its `source`, and what was only assumed.
+
+    `assumed` stays with the weights, as a JSON list of words, until somebody settles it; without the key all is sure.
+    """
+    unsure = {_ASSUMED: json.dumps(list(assumed))} if assumed else {}
+    return spec_metadata(spec) | dict(source) | unsure
+
+
+def assumed_by_metadata(metadata: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of `written_metadata` for what was assumed when the file was written; empty when all was sure."""
+    try:
+        words = json.loads(metadata.get(_ASSUMED, "[]"))
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(w for w in words if isinstance(w, str)) if isinstance(words, list) else ()
 
 
 def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:
