@@ -15,6 +15,7 @@ from ssd_detect.conversion.staging import check_targets, give_names, staged
 from ssd_detect.errors import MissingPackageError, OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.facts import Origin
 from ssd_detect.model.locate import locate
 from ssd_detect.model.metadata import written_metadata
 
@@ -106,9 +107,12 @@ def _onnx() -> _Format:
 
 
 def _outgoing(checkpoint: Checkpoint, precision: Precision) -> Outgoing:
-    source = {"source_name": checkpoint.name, "source_sha256": checkpoint.sha256} | _QUANTISED[precision]
-    metadata = written_metadata(checkpoint.spec, source, checkpoint.assumed)
-    return Outgoing(checkpoint.spec, stored_tensors(checkpoint.variables, precision), metadata)
+    source = {"source_name": checkpoint.name, "source_sha256": checkpoint.sha256}
+    assumed = [fact for fact, origin in checkpoint.origins.items() if origin is Origin.ASSUMED]
+    metadata = written_metadata(checkpoint.spec, {**source, **checkpoint.about, **_QUANTISED[precision]}, assumed)
+    return Outgoing(
+        checkpoint.spec, stored_tensors(checkpoint.variables, precision), metadata, step=checkpoint.step or 0
+    )
 
 
 def _write(written_as: _Format, aside: Path, outgoing: Outgoing, target: Path) -> None:

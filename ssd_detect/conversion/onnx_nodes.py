@@ -13,10 +13,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.decode import CENTRE_VARIANCE, SIZE_VARIANCE
 from ssd_detect.conversion.outgoing import Outgoing
-from ssd_detect.model.spec import Conv, Head, Pool, gamma_name, network
-
-# Added under the square root when a feature vector is brought to length one; as in the reference port.
-_L2_EPSILON = 1e-12
+from ssd_detect.model.spec import L2_EPSILON, Conv, Head, Pool, gamma_name, network
 
 
 class OnnxNodes:
@@ -98,7 +95,7 @@ class OnnxNodes:
     def _normalised(self, x: str, gamma: str) -> str:
         """Each cell's vector of channels brought to length one, then scaled by `gamma`."""
         axes = self._constant("channel_axis", np.array([1], np.int64))
-        smallest = self._constant("l2_epsilon", np.array(_L2_EPSILON, np.float32))
+        smallest = self._constant("l2_epsilon", np.array(L2_EPSILON, np.float32))
         squares = self._node("ReduceSum", [self._node("Mul", [x, x]), axes], keepdims=1)  # (B, 1, H, W)
         length = self._node("Sqrt", [self._node("Max", [squares, smallest])])
         scale = self._constant(self._outgoing.full_name(gamma), self._weights(gamma).reshape(1, -1, 1, 1))

@@ -9,9 +9,6 @@ from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.conversion.quantise import Stored
 from ssd_detect.model.spec import ModelSpec, network
 
-METADATA_NAME = "ssd_detect/metadata"
-"""In formats that know variables only: a string of JSON, the metadata's keys and values."""
-
 
 @dataclass(frozen=True)
 class Outgoing:
@@ -21,11 +18,13 @@ class Outgoing:
         spec: what it is.
         tensors: by names below the root scope, in the precision that is stored.
         metadata: what else the file tells, as plain strings.
+        step: of the training; 0 where nobody knows.
     """
 
     spec: ModelSpec
     tensors: Stored
     metadata: Mapping[str, str]
+    step: int = 0
 
     def full_name(self, name: str) -> str:
         """With the root scope, as in the file."""

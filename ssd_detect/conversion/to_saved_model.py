@@ -5,8 +5,6 @@ The weights are variables under the reference's names, so that the folder's `var
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,10 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.decode import CENTRE_VARIANCE, SIZE_VARIANCE
 from ssd_detect.conventions import ResizeRule
-from ssd_detect.conversion.outgoing import METADATA_NAME, Outgoing, Outputs, ReadBack
+from ssd_detect.conversion.outgoing import Outgoing, Outputs, ReadBack
 from ssd_detect.conversion.to_tensorflow import read_variables
-from ssd_detect.model.graph import SsdGraph, build_graph
+from ssd_detect.model.graph import network_inputs, network_outputs
+from ssd_detect.model.metadata import METADATA_NAME
 
 _OUTPUTS = ("scores", "offsets", "boxes")
 _SERVING = tf.compat.v1.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -34,12 +33,10 @@ def write_saved_model(folder: Path, outgoing: Outgoing) -> None:
     Raises:
         tf.errors.OpError: the system refuses.
     """
-    weights = {name: np.asarray(values, np.float32) for name, values in outgoing.tensors.items()}
-    built = build_graph(outgoing.spec, weights)
     with tf.Graph().as_default(), tf.compat.v1.Session(config=_on_cpu()) as session:
-        variables = _variables(outgoing, weights, session)
+        variables = _variables(outgoing, session)
         pictures = _pictures(outgoing)
-        scores, offsets = _imported(built, weights, variables, pictures)
+        scores, offsets = network_outputs(network_inputs(pictures, outgoing.spec), outgoing.spec, variables)
         boxes = _decoded(offsets, outgoing.anchors())
         signature = tf.compat.v1.saved_model.build_signature_def(
             {"pictures": _described(pictures)},
@@ -60,9 +57,9 @@ def _on_cpu() -> Any:
     return tf.compat.v1.ConfigProto(device_count={"GPU": 0})
 
 
-def _variables(outgoing: Outgoing, weights: Mapping[str, Floats], session: Any) -> dict[str, Any]:
-    """Variables that hold the weights, by names below the root scope; and one, not among them, of the metadata."""
-    values: dict[str, Any] = {outgoing.full_name(name): array for name, array in weights.items()}
+def _variables(outgoing: Outgoing, session: Any) -> dict[str, Any]:
+    """The weights as read from variables, by names below the root scope; one more, not among them, holds metadata."""
+    values: dict[str, Any] = {outgoing.full_name(name): array for name, array in outgoing.tensors.items()}
     values[METADATA_NAME] = np.array(json.dumps(outgoing.metadata), object)
     feeds, made = {}, {}
     for name, array in values.items():
@@ -71,46 +68,12 @@ def _variables(outgoing: Outgoing, weights: Mapping[str, Floats], session: Any) 
         made[name] = tf.compat.v1.get_variable(name, initializer=placeholder, use_resource=True)
         feeds[placeholder] = array
     session.run(tf.compat.v1.global_variables_initializer(), feeds)
-    return {name: made[outgoing.full_name(name)] for name in weights}
+    return {name: made[outgoing.full_name(name)].value() for name in outgoing.tensors}
 
 
 def _pictures(outgoing: Outgoing) -> Any:
     side = outgoing.spec.size if outgoing.spec.resize is ResizeRule.OPENCV else None
     return tf.compat.v1.placeholder(tf.uint8, [None, side, side, 3], name="pictures")
-
-
-def _imported(
-    built: SsdGraph, weights: Mapping[str, Floats], variables: Mapping[str, Any], pictures: Any
-) -> tuple[Any, Any]:
-    """The network in the current graph, with variables where the built graph has constants."""
-    definition = built.graph.as_graph_def()
-    constants = _weight_constants(definition, weights)
-    kept = [node for node in definition.node if node.name not in constants and node.name != built.pictures.op.name]
-    network = tf.compat.v1.GraphDef(node=kept, versions=definition.versions, library=definition.library)
-    replaced = {f"{node}:0": variables[name].value() for node, name in constants.items()}
-    scores, offsets = tf.import_graph_def(
-        network,
-        input_map=replaced | {built.pictures.name: pictures},
-        return_elements=[built.scores.name, built.offsets.name],
-        name="ssd",
-    )
-    return scores, offsets
-
-
-def _weight_constants(definition: Any, weights: Mapping[str, Floats]) -> dict[str, str]:
-    """Name of a constant -> the variable with its value; weights of equal value may change places."""
-    names = defaultdict(list)
-    for name, values in weights.items():
-        names[values.shape, values.tobytes()].append(name)
-    found = {}
-    for node in definition.node:
-        if node.op == "Const" and node.attr["dtype"].type == tf.float32.as_datatype_enum:
-            array = tf.make_ndarray(node.attr["value"].tensor)
-            if same := names.get((array.shape, array.tobytes())):
-                found[node.name] = same.pop()
-    if len(found) != len(weights):
-        raise AssertionError(f"the graph holds {len(found)} of {len(weights)} weights")
-    return found
 
 
 def _decoded(offsets: Any, anchors: Floats) -> Any:

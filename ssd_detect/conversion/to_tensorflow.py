@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ssd_detect.conversion.outgoing import METADATA_NAME, Outgoing, ReadBack
+from ssd_detect.conversion.outgoing import Outgoing, ReadBack
 from ssd_detect.conversion.quantise import Stored
 from ssd_detect.conversion.weights_runtime import run_loaded
+from ssd_detect.model.metadata import METADATA_NAME
 
 # Evaluation scripts of the reference insist on it; its own converter from Caffe writes 0 as well.
 _GLOBAL_STEP = "global_step"
@@ -23,7 +24,7 @@ def write_tensorflow(prefix: Path, outgoing: Outgoing) -> None:
         tf.errors.OpError: the system refuses.
     """
     tensors: dict[str, Any] = {outgoing.full_name(name): values for name, values in outgoing.tensors.items()}
-    tensors[_GLOBAL_STEP] = np.int64(0)
+    tensors[_GLOBAL_STEP] = np.int64(outgoing.step)
     tensors[METADATA_NAME] = np.array(json.dumps(outgoing.metadata).encode(), object)
     names = sorted(tensors)
     with tf.Graph().as_default(), tf.device("/CPU:0"):

@@ -2,13 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.classes import CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.model.spec import ModelSpec
+
+METADATA_NAME = "ssd_detect/metadata"
+"""In formats that know variables only: a string of JSON, the metadata's keys and values."""
+
+ABOUT = ("origin", "training_data", "licence")
+"""What people should know of weights, wherever they go; as in the manifest."""
 
 _ASSUMED = "assumed"
 
@@ -29,22 +35,19 @@ def spec_metadata(spec: ModelSpec) -> dict[str, str]:
     }
 
 
-def written_metadata(spec: ModelSpec, source: Mapping[str, str], assumed: Sequence[str]) -> dict[str, str]:
-    """All metadata of a file that we write: `spec`, what is known of its `source`, and what was only assumed.
+def written_metadata(spec: ModelSpec, about: Mapping[str, str], assumed: Iterable[str]) -> dict[str, str]:
+    """All metadata of a file that we write: `spec`, what else is known `about` it, and which facts were only assumed.
 
-    `assumed` stays with the weights, as a JSON list of words, until somebody settles it; without the key all is sure.
+    The facts that nobody has settled, fields of `ModelSpec` or `colour_order`, stay noted with the weights: writing
+    them elsewhere makes them no surer.
     """
-    unsure = {_ASSUMED: json.dumps(list(assumed))} if assumed else {}
-    return spec_metadata(spec) | dict(source) | unsure
+    unsure = sorted(assumed)
+    return spec_metadata(spec) | dict(about) | ({_ASSUMED: ",".join(unsure)} if unsure else {})
 
 
-def assumed_by_metadata(metadata: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of `written_metadata` for what was assumed when the file was written; empty when all was sure."""
-    try:
-        words = json.loads(metadata.get(_ASSUMED, "[]"))
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(w for w in words if isinstance(w, str)) if isinstance(words, list) else ()
+def assumed_by_metadata(metadata: Mapping[str, str]) -> frozenset[str]:
+    """The facts of which a file that we wrote says that they were assumed; none when all were sure."""
+    return frozenset(filter(None, metadata.get(_ASSUMED, "").split(",")))
 
 
 def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:
