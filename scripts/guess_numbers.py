@@ -18,15 +18,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from ssd_detect.classes import VOC20
+from ssd_detect.conventions import ColourOrder, ResizeRule
 from ssd_detect.inspection.guess import Sightings, fit, maps_of, pooled
 from ssd_detect.inspection.trial import Observation, judge, observe, presets_of
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.session import NetworkSession
+from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings, SessionSettings
 
-SIZE, TRUTH, OTHER = 300, "coco300", "voc300"
+TRUTH, OTHER = "coco300", "voc300"
+SPEC = ModelSpec(300, VOC20, TRUTH, ResizeRule.ANTIALIAS)  # of the shipped checkpoint
 POOLS = (1, 2, 5, 10, 20)
 
 
@@ -51,7 +55,7 @@ def kept_observations(keep: Path | None, paths: list[Path]) -> list[Observation]
     network = NetworkSession(load_checkpoint(CheckpointSettings(DEFAULT_CHECKPOINT)), SessionSettings())
     made: list[Observation] = []
     for number, path in enumerate(paths, start=1):
-        made.append(observe(network, read_picture(path), SIZE))
+        made.append(observe(network, read_picture(path), SPEC))
         if keep and (number % 10 == 0 or number == len(paths)):
             keep.write_bytes(pickle.dumps(made))
             print(number, flush=True)
@@ -60,7 +64,7 @@ def kept_observations(keep: Path | None, paths: list[Path]) -> list[Observation]
 
 def retold(observations: list[Observation]) -> list[Observation]:
     """What a network of the other preset would have said."""
-    anchors = presets_of(SIZE)
+    anchors = presets_of(SPEC)
     growth = np.log(anchors[OTHER][:, 2:] / anchors[TRUTH][:, 2:])  # (N, 2)
     slopes = fit(pooled([o.seen[0] for o in observations]), TRUTH, anchors[TRUTH]).slopes
     print("slopes", np.round(slopes, 2))
@@ -78,10 +82,10 @@ def report(truth: str, observations: list[Observation], pool: int, draws: int) -
         sets = [[i] for i in range(len(observations))]
     else:
         sets = [list(rng.choice(len(observations), pool, replace=False)) for _ in range(draws)]
-    guesses = [judge([observations[i] for i in chosen], SIZE) for chosen in sets]
+    guesses = [judge([observations[i] for i in chosen], SPEC, ColourOrder.RGB) for chosen in sets]
     for what, made, right in (
         ("anchors", [g.anchors for g in guesses], truth),
-        ("colours", [g.colours for g in guesses], "as loaded"),
+        ("colours", [g.colour_order for g in guesses], "rgb"),
     ):
         hits = np.array([j.choice == right for j in made])
         z = np.array([j.z for j in made])

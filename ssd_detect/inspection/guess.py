@@ -16,6 +16,7 @@ winner, divided by the square root of the sum of their squares. n of them can re
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,16 +24,23 @@ from ssd_detect.arrays import Floats, Integers
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.boxes.decode import SIZE_VARIANCE, decode_offsets
 from ssd_detect.boxes.geometry import pairwise_iou
-from ssd_detect.inspection.pyramid import Level
 
-_MIN_SCORE = np.float32(0.2)
+_MIN_SCORE = np.float32(0.3)
 _SEEN_SCORE = np.float32(0.1)
 _MOST_SIGHTINGS = 150  # of one level, best scores first
-_SAME_THING = np.float32(0.5)  # IoU with the best sighting of a thing
+_SAME_THING = np.float32(0.7)  # IoU with the best sighting of a thing
 _FEWEST_SIGHTINGS = 3  # of one thing; two always agree, by a size in between
 _ROUNDS = 8
 _USUAL_SLOPE, _SLOPES = 0.75, (0.3, 1.1)
 _PRIOR_WEIGHT = 0.1  # of the usual slope, in squared log sizes; counts where a map has hardly any sightings
+
+
+class Level(NamedTuple):
+    """What the network says of the picture shrunk into the middle of its input."""
+
+    side_unit: float  # side of the shrunk picture, as a share of the input's
+    scores: Floats  # (N, C)
+    offsets: Floats  # (N, 4)
 
 
 @dataclass(frozen=True)

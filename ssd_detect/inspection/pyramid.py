@@ -1,24 +1,15 @@
 """One picture at several sizes through the network: the same things, each seen by small and by large anchors."""
 
-from typing import NamedTuple
-
 import cv2
 import numpy as np
 
 from ssd_detect.arrays import Floats
+from ssd_detect.inspection.guess import Level
 from ssd_detect.model.session import NetworkSession
 
 # Each level is a quarter of an octave smaller, down to about a third: a thing passes through three sizes of anchors.
 _LEVELS = 7
 _LEVELS_AN_OCTAVE = 4
-
-
-class Level(NamedTuple):
-    """What the network says of the picture shrunk into the middle of its input."""
-
-    side_unit: float  # side of the shrunk picture, as a share of the input's
-    scores: Floats  # (N, C)
-    offsets: Floats  # (N, 4)
 
 
 def pyramid(network_input: Floats) -> tuple[tuple[float, ...], Floats]:
