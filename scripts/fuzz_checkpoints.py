@@ -34,7 +34,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from checkpoint_files import MARKER, Sample, damaged_sample, whole_samples  # noqa: E402
+from checkpoint_damage import damaged_sample  # noqa: E402
+from checkpoint_files import MARKER, Sample, whole_samples  # noqa: E402
 from fuzzing import read_in_child, run_children, take_chatter, tell_faults  # noqa: E402
 
 from ssd_detect.errors import CheckpointError  # noqa: E402

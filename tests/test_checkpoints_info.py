@@ -159,3 +159,39 @@ def test_guess(media: Path) -> None:
     assert len(guess["trials"]) == 4
     assert guess["things"] > 0
     assert not guess["colour_order"]["sure"]
+
+
+class TestGuessLines:
+    """What is said of a guess, without a network."""
+
+    def lines(self, anchors: float, colours: float) -> list[str]:
+        from ssd_detect.cli.checkpoint_lines import guess_lines
+        from ssd_detect.inspection.trial import Guess, Judgement, Trial
+
+        trials = (Trial("voc300", "rgb", 0.061, 12.0), Trial("coco300", "rgb", None, 0.0))
+        guess = Guess(Judgement("voc300", anchors), Judgement("bgr", colours), trials, 5, 12)
+        return list(guess_lines(guess, Path("folder/m.caffemodel")))
+
+    def test_sure_of_both(self) -> None:
+        lines = self.lines(2.5, 2.1)
+        assert any("--anchors voc300" in line for line in lines)
+        assert lines[-3:] == [
+            "or for every run, in m.caffemodel.toml beside the checkpoint:",
+            '    anchors = "voc300"',
+            '    colour_order = "bgr"',
+        ]
+
+    def test_sure_of_one(self) -> None:
+        lines = self.lines(1.9, 2.1)
+        assert not any("--anchors" in line or "anchors =" in line for line in lines)
+        assert any("--colour-order bgr" in line for line in lines)
+        assert lines[-1].endswith("give more pictures, with several large objects")
+
+    def test_the_toml_settles_the_fact(self, trained: Path) -> None:
+        toml = trained.with_name(trained.name + ".toml")
+        toml.write_text("\n".join(line.strip() for line in self.lines(3.0, 0.0) if "=" in line))
+        try:
+            facts = document(trained)["network"]["facts"]
+        finally:
+            toml.unlink()
+        assert facts["anchors"] == {"value": "voc300", "told_by": "your TOML", "sure": True}

@@ -101,6 +101,7 @@ def guess_lines(guess: "Guess", path: Path) -> Iterator[str]:
 
 
 def _judged(what: str, option: str, judgement: "Judgement") -> str:
+    how_far = f"(z {judgement.z:.1f}, sure from 2)"
     if judgement.is_sure:
-        return _line(what, f"{judgement.choice} fits best (z {judgement.z:.1f}): {option} {judgement.choice}")
-    return _line(what, f"not sure; {judgement.choice} fits a little better (z {judgement.z:.1f})")
+        return _line(what, f"{judgement.choice} fits best {how_far}: {option} {judgement.choice}")
+    return _line(what, f"not sure; {judgement.choice} fits a little better {how_far}")

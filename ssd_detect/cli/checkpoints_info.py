@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
+from ssd_detect.cli.checkpoint_guess import guess_from
 from ssd_detect.cli.checkpoint_lines import guess_lines, info_lines, variable_lines
 from ssd_detect.cli.talk import say
-from ssd_detect.environment import held_back_stderr, silence_tensorflow
 from ssd_detect.errors import CheckpointError
 
 if TYPE_CHECKING:
     from ssd_detect.inspection.info import FileInfo
     from ssd_detect.inspection.trial import Guess
-    from ssd_detect.model.checkpoint import Checkpoint
 
 
 @click.command()
@@ -37,25 +36,13 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
     from ssd_detect.inspection.info import inspect_checkpoint
 
     found, loaded = inspect_checkpoint(checkpoint_settings(checkpoint, **facts), variables=variables)
-    guess = _guess(loaded, pictures) if loaded and pictures else None
+    guess = guess_from(loaded, pictures) if loaded and pictures else None
     if as_json:
         _print_json(found, guess)
     else:
         _print_lines(found, guess)
     if found.problem:
         raise CheckpointError(found.problem)
-
-
-def _guess(checkpoint: "Checkpoint", pictures: tuple[Path, ...]) -> "Guess":
-    """Imports TensorFlow, which nothing else here does."""
-    from ssd_detect.media.pictures import read_picture
-    from ssd_detect.settings import SessionSettings
-
-    read = [read_picture(path) for path in pictures]
-    silence_tensorflow()
-    with held_back_stderr():
-        from ssd_detect.inspection.trial import guess_conventions
-    return guess_conventions(checkpoint, read, SessionSettings())
 
 
 def _print_json(found: "FileInfo", guess: "Guess | None") -> None:
