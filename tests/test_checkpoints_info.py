@@ -169,7 +169,7 @@ class TestGuessLines:
         from ssd_detect.inspection.trial import Guess, Judgement, Trial
 
         trials = (Trial("voc300", "rgb", 0.061, 12.0), Trial("coco300", "rgb", None, 0.0))
-        guess = Guess(Judgement("voc300", anchors), Judgement("bgr", colours), trials, 5, 12)
+        guess = Guess(Judgement("voc300", anchors, 10), Judgement("bgr", colours, 10), trials, 10, 12)
         return list(guess_lines(guess, Path("folder/m.caffemodel")))
 
     def test_sure_of_both(self) -> None:
@@ -185,7 +185,7 @@ class TestGuessLines:
         lines = self.lines(1.9, 2.1)
         assert not any("--anchors" in line or "anchors =" in line for line in lines)
         assert any("--colour-order bgr" in line for line in lines)
-        assert lines[-1].endswith("give more pictures, with several large objects")
+        assert lines[-1].endswith("with several large objects")
 
     def test_the_toml_settles_the_fact(self, trained: Path) -> None:
         toml = trained.with_name(trained.name + ".toml")

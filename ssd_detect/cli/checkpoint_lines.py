@@ -95,13 +95,13 @@ def guess_lines(guess: "Guess", path: Path) -> Iterator[str]:
         yield from (f"    {line}" for line in sure)
     if not (guess.anchors.is_sure and guess.colour_order.is_sure):
         yield (
-            f"seen: {guess.things} objects in {guess.pictures} pictures; for a sure answer give more pictures, "
+            f"seen: {guess.things} objects in {guess.pictures} pictures; for a sure answer give ten pictures or more, "
             "with several large objects"
         )
 
 
 def _judged(what: str, option: str, judgement: "Judgement") -> str:
-    how_far = f"(z {judgement.z:.1f}, sure from 2)"
+    how_far = f"(z {judgement.z:.1f}, sure from 2 on ten pictures)"
     if judgement.is_sure:
         return _line(what, f"{judgement.choice} fits best {how_far}: {option} {judgement.choice}")
     return _line(what, f"not sure; {judgement.choice} fits a little better {how_far}")
