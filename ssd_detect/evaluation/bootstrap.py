@@ -97,7 +97,9 @@ class WeightedRun:
         passed = np.cumsum(np.add.reduceat(weights[self.picture], self.starts)) if len(found) else found
         ends = np.searchsorted(self.hit_class, np.arange(self.num_classes), side="right")
         present = np.flatnonzero(num_objects)
-        return float(np.mean([self._ap(k, found, passed, ends, num_objects[k], metric) for k in present] or [math.nan]))
+        return float(
+            np.mean([self._ap(int(k), found, passed, ends, num_objects[k], metric) for k in present] or [math.nan])
+        )
 
     def _ap(
         self, k: int, found: Integers, passed: Integers, ends: Integers, num_objects: float, metric: VocMetric

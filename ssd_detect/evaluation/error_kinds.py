@@ -34,7 +34,7 @@ def error_kinds(
         class_names: background first.
         score_threshold: detections with this score or less are left out.
         iou_threshold: an object is hit from this IoU on.
-        background_threshold: below it nothing is there.
+        background_threshold: up to this IoU nothing is there.
     """
     shown, rows = above_score(predictions, score_threshold)
     matches = match(truth, best_objects(truth, shown), iou_threshold)
@@ -75,7 +75,7 @@ def _kinds(
         ((own >= background_threshold) & (own < threshold), ErrorKind.LOCATION, own_object),
         (other >= threshold, ErrorKind.CLASS, other_object),
         (own >= threshold, ErrorKind.DUPLICATE, own_object),
-        (other < background_threshold, ErrorKind.BACKGROUND, np.full(len(shown), -1)),
+        (other <= background_threshold, ErrorKind.BACKGROUND, np.full(len(shown), -1)),
     ]
     conditions = [condition for condition, _, _ in rules]
     kind = np.select(conditions, [int(which) for _, which, _ in rules], int(ErrorKind.BOTH))
