@@ -37,9 +37,7 @@ def read_yolo_dataset(place: YoloPlace, request: ReadRequest, log: ProblemLog) -
         SettingError: a folder of pictures was named.
     """
     if request.pictures is not None:
-        raise SettingError(
-            f"{request.pictures}: a YOLO set finds labels by where its pictures lie; leave --pictures out"
-        )
+        raise SettingError(f"{request.pictures}: YOLO finds labels by where the pictures lie; leave --pictures out")
     names = place.names
     if names is None and request.class_names is not None:
         names = dict(enumerate(request.class_names[1:]))
@@ -47,7 +45,7 @@ def read_yolo_dataset(place: YoloPlace, request: ReadRequest, log: ProblemLog) -
     found = [one for path in place.pictures if (one := reader.read(path)) is not None]
     if not place.is_listed:
         _tell_lonely_labels(place.pictures, log)
-    check_found(request, found, len(place.pictures), str(place.root))
+    check_found(request, found, len(place.pictures), str(place.root), log)
     return RawDataset(DatasetKind.YOLO, found, _class_names(place, reader, log))
 
 
