@@ -56,11 +56,17 @@ def find_voc(folder: Path, split: str | None) -> VocPlace | None:
 def _place_in(folder: Path, split: str | None) -> VocPlace | None:
     annotations = child_folder(folder, *_ANNOTATIONS)
     if annotations is not None and _holds_annotations(annotations):
-        return VocPlace(annotations, child_folder(folder, *_PICTURES) or folder, folder)
+        return VocPlace(annotations, _pictures_in(folder) or folder, folder)
     if not _holds_annotations(folder, below=False):
         return None
     root = folder.parent if folder.name.casefold() in _ANNOTATIONS else folder
-    return VocPlace(folder, child_folder(root, *_PICTURES) or folder, root)
+    return VocPlace(folder, _pictures_in(root) or folder, root)
+
+
+def _pictures_in(root: Path) -> Path | None:
+    """The folder right below that is called like one of pictures, and holds some."""
+    found = child_folder(root, *_PICTURES)
+    return found if found and any(is_picture_suffix(p.suffix) for p in files_below(found)) else None
 
 
 def _holds_annotations(folder: Path, *, below: bool = True) -> bool:
