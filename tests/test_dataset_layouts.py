@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ class TestVoc:
         assert (dataset.class_names, dataset.problems) == (("background", name), ())
 
     def test_parts_have_boxes_of_their_own(self, tmp_path: Path) -> None:
-        part = "<part><name>head</name><bndbox><xmin>12</xmin><ymin>22</ymin><xmax>15</xmax><ymax>25</ymax></bndbox></part>"
+        part = voc_object("head", (12, 22, 15, 25)).replace("object", "part")
         voc(tmp_path, voc_object("person", more=part))
         assert all_boxes(open_dataset(tmp_path)) == [DOG_BOX]
 
@@ -435,8 +436,6 @@ class TestPictureSizes:
 
 
 def test_five_thousand_pictures_read_in_a_few_seconds(tmp_path: Path) -> None:
-    from time import process_time
-
     first = picture(tmp_path / "images/0.jpg")
     for i in range(1, 5000):
         os.link(first, tmp_path / f"images/{i}.jpg")

@@ -210,6 +210,7 @@ def test_a_fault_is_told_and_treated(tmp_path: Path, build: Build, kinds: list[s
         ("a 2\n", ["split-line"]),
         ("a b c\n", ["split-line"]),
         ("a.jpg\n", []),
+        ("a.jpg 1\n", []),
         ("a\nghost\n", ["picture-missing"]),
     ],
 )

@@ -65,7 +65,7 @@ def _keys(
 ) -> Sequence[str]:
     """Of the split; else all annotations, then, to be told, pictures that have none."""
     if request.split is not None and request.split != place.root.name:
-        return split_keys(place, request.split, log)
+        return split_keys(place, request.split, annotations.keys() | pictures.keys(), log)
     return [*annotations, *sorted(pictures.keys() - annotations.keys())]
 
 
