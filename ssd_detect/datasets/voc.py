@@ -9,7 +9,6 @@ more boxes begin at 0 than at 1, since boxes that touch the left or top border b
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from xml.etree.ElementTree import Element
 
@@ -51,7 +50,7 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
     one_based = request.one_based
     if one_based is None:
         one_based = _counts_from_1(read, request, log)
-    found = [picture.counted(one_based, log) for picture in read]
+    found = [_counted(picture, one_based) for picture in read]
     check_found(request, found, len(keys), str(folder), log)
     return RawDataset(DatasetKind.VOC, found, None)
 
@@ -69,15 +68,10 @@ def _keys(
     return [*annotations, *sorted(pictures.keys() - annotations.keys())]
 
 
-@dataclass(frozen=True)
-class _ReadPicture:
-    """A picture whose boxes still count as the file does; its own corners are ordered."""
-
-    raw: RawPicture
-
-    def counted(self, one_based: bool, log: ProblemLog) -> RawPicture:
-        objects = [one._replace(box=_edges(one.box, self.raw.size, one_based)) for one in self.raw.objects]
-        return self.raw._replace(objects=objects)
+def _counted(picture: RawPicture, one_based: bool) -> RawPicture:
+    """With boxes that count from 0, where those of the file count as it does."""
+    objects = [one._replace(box=_edges(one.box, picture.size, one_based)) for one in picture.objects]
+    return picture._replace(objects=objects)
 
 
 def _edges(corners: Corners, size: tuple[int, int], one_based: bool) -> Corners:
@@ -87,8 +81,8 @@ def _edges(corners: Corners, size: tuple[int, int], one_based: bool) -> Corners:
     return xmin, ymin, xmax + (xmax != size[0]), ymax + (ymax != size[1])
 
 
-def _counts_from_1(pictures: Sequence[_ReadPicture], request: ReadRequest, log: ProblemLog) -> bool:
-    begins = Counter(v for picture in pictures for one in picture.raw.objects for v in one.box[:2])
+def _counts_from_1(pictures: Sequence[RawPicture], request: ReadRequest, log: ProblemLog) -> bool:
+    begins = Counter(v for picture in pictures for one in picture.objects for v in one.box[:2])
     zeros, ones = begins[0.0], begins[1.0]
     if zeros:
         what = f"{zeros} sides of boxes begin at 0 and {ones} at 1: taken to count from {0 if zeros > ones else 1}"
@@ -104,8 +98,8 @@ class _Matching:
         self._named = {p.name: p for paths in pictures.values() for p in reversed(paths)}
         self._owners: dict[Path, Path] = {}
 
-    def read(self, key: str, log: ProblemLog) -> _ReadPicture | None:
-        """The picture of a key; None, and a problem, where it cannot be used."""
+    def read(self, key: str, log: ProblemLog) -> RawPicture | None:
+        """The picture of a key, boxes as the file counts; None, and a problem, where it cannot be used."""
         annotation, candidates = self._annotations.get(key), self._pictures.get(key, [])
         if annotation is None:
             self._tell_alone(key, candidates, log)
@@ -117,7 +111,7 @@ class _Matching:
             return None
         name = path.relative_to(self._folder).as_posix()
         compare_sizes(_stated_size(root), size, annotation, name, log)
-        return _ReadPicture(RawPicture(path, name, size, annotation, _objects(root, annotation, name, log)))
+        return RawPicture(path, name, size, annotation, _objects(root, annotation, name, log))
 
     def _tell_alone(self, key: str, candidates: list[Path], log: ProblemLog) -> None:
         if not candidates:
