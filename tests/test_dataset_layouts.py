@@ -325,6 +325,13 @@ class TestYolo:
         with pytest.raises(SettingError, match="no split 'test'; there are train, val"):
             open_dataset(tmp_path, split="test")
 
+    def test_yaml_of_another_encoding_is_told_once(self, tmp_path: Path) -> None:
+        yolo(tmp_path, LINE)
+        written(tmp_path / "data.yaml", "val: images\nnames: [é, cat]\n".encode("latin-1"))
+        dataset = open_dataset(tmp_path)
+        assert dataset.class_names == ("background", "é", "cat")
+        assert [(p.file.name, p.kind) for p in dataset.problems] == [("data.yaml", "encoding")]
+
     def test_several_yaml_files(self, tmp_path: Path) -> None:
         yolo(tmp_path, LINE)
         for name in ("a.yaml", "b.yml"):
