@@ -1,15 +1,16 @@
 """Reads VOC data sets: an XML file a picture.
 
-Pixels count from 1 and both corners belong to the box, so x0 = xmin - 1 and x1 = xmax. Sets of tools that count from 0
-have x0 = xmin and x1 = xmax + 1; of these, a far corner that equals the picture's side is taken for its edge, since
-half of such tools write that. Which one it is, is decided once for all of a set, so that all boxes are alike: from 0 if
-more boxes begin at 0 than at 1, since boxes that touch the left or top border begin there.
+Pixels count from 1 and both corners belong to the box, so x0 = xmin - 1 and x1 = xmax. In sets of tools that count from
+0, x0 = xmin and x1 = xmax + 1; but x1 = xmax if a far corner anywhere equals its picture's side or has a fraction, for
+then they are edges and not numbers of pixels. Both are decided once for all of a set, so that all boxes are alike: it
+counts from 0 if more boxes begin at 0 than at 1, since boxes that touch the left or top border begin there.
 """
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from ssd_detect.datasets.dataset import DatasetKind
@@ -50,7 +51,8 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
     one_based = request.one_based
     if one_based is None:
         one_based = _counts_from_1(read, request, log)
-    found = [_counted(picture, one_based) for picture in read]
+    shift = _shift(read, one_based)
+    found = [shift.of(picture) for picture in read]
     check_found(request, found, len(keys), str(folder), log)
     return RawDataset(DatasetKind.VOC, found, None)
 
@@ -68,17 +70,26 @@ def _keys(
     return [*annotations, *sorted(pictures.keys() - annotations.keys())]
 
 
-def _counted(picture: RawPicture, one_based: bool) -> RawPicture:
-    """With boxes that count from 0, where those of the file count as it does."""
-    objects = [one._replace(box=_edges(one.box, picture.size, one_based)) for one in picture.objects]
-    return picture._replace(objects=objects)
+class _Shift(NamedTuple):
+    """What is added to near and far corners, so that they are edges that count from 0."""
+
+    near: int
+    far: int
+
+    def of(self, picture: RawPicture) -> RawPicture:
+        """The picture with such boxes."""
+        objects = [one._replace(box=self._edges(*one.box)) for one in picture.objects]
+        return picture._replace(objects=objects)
+
+    def _edges(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Corners:
+        return xmin + self.near, ymin + self.near, xmax + self.far, ymax + self.far
 
 
-def _edges(corners: Corners, size: tuple[int, int], one_based: bool) -> Corners:
-    xmin, ymin, xmax, ymax = corners
+def _shift(pictures: Sequence[RawPicture], one_based: bool) -> _Shift:
     if one_based:
-        return xmin - 1, ymin - 1, xmax, ymax
-    return xmin, ymin, xmax + (xmax != size[0]), ymax + (ymax != size[1])
+        return _Shift(-1, 0)
+    far = [(v, side) for p in pictures for one in p.objects for v, side in zip(one.box[2:], p.size, strict=True)]
+    return _Shift(0, 0) if any(v == side or not v.is_integer() for v, side in far) else _Shift(0, 1)
 
 
 def _counts_from_1(pictures: Sequence[RawPicture], request: ReadRequest, log: ProblemLog) -> bool:
