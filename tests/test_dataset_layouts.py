@@ -7,6 +7,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import pillow_heif
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -440,7 +441,7 @@ class TestPictureSizes:
     @pytest.mark.parametrize("orientation", [None, 1, 3, 6, 8])
     def test_equals_that_of_the_decoded_picture(self, tmp_path: Path, suffix: str, orientation: int | None) -> None:
         if suffix == "heic":
-            pytest.importorskip("pillow_heif").register_heif_opener()
+            pillow_heif.register_heif_opener()
         options: dict[str, Any] = {} if orientation is None or suffix in ("bmp", "ppm", "gif", "jp2") else {
             "exif": exif(orientation)
         }  # fmt: skip
