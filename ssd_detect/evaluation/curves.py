@@ -54,7 +54,7 @@ def thresholds_for_f1(classes: Sequence[ClassResult]) -> tuple[ClassThreshold, .
 
 def _threshold_for_f1(result: ClassResult) -> ClassThreshold:
     ends = _last_of_each_score(result.score)
-    f1 = np.array([_f1(result.precision[i], result.recall[i]) for i in ends])
+    f1 = _f1(result.precision[ends], result.recall[ends])
     return _class_threshold(result, int(ends[f1.argmax()]) if len(ends) and f1.max() > 0 else None)
 
 
@@ -63,17 +63,24 @@ def _last_of_each_score(score: Doubles) -> Integers:
     return np.flatnonzero(np.diff(score, append=-math.inf))
 
 
-def _f1(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+def _f1(precision: Doubles, recall: Doubles) -> Doubles:
+    """Harmonic mean; 0 where both are 0."""
+    total = precision + recall
+    return 2 * precision * recall / np.where(total > 0, total, 1.0)
 
 
 def _class_threshold(result: ClassResult, last: int | None) -> ClassThreshold:
     """The threshold that keeps the detections up to number `last`."""
     if last is None or not result.num_objects:
         return ClassThreshold(result.class_id, result.name, None, None, None, None)
-    precision, recall = float(result.precision[last]), float(result.recall[last])
+    precision, recall = result.precision[last], result.recall[last]
     return ClassThreshold(
-        result.class_id, result.name, _just_below(result.score, last), precision, recall, _f1(precision, recall)
+        class_id=result.class_id,
+        name=result.name,
+        threshold=_just_below(result.score, last),
+        precision=float(precision),
+        recall=float(recall),
+        f1=float(_f1(precision, recall)),
     )
 
 

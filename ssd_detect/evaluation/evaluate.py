@@ -47,7 +47,7 @@ def evaluate(
     truth: TruthTable,
     predictions: PredictionTable,
     class_names: Sequence[str],
-    settings: EvaluationSettings = EvaluationSettings(),  # noqa: B008 - frozen
+    settings: EvaluationSettings = EvaluationSettings(),
 ) -> EvaluationResult:
     """Compare detections with objects.
 
@@ -89,8 +89,8 @@ def _voc_results(
 
 def _notes(settings: EvaluationSettings) -> Iterator[str]:
     yield (
-        "Boxes are continuous pixels from 0; the VOC devkit's whole pixels from 1 with +1 on widths and heights are the "
-        "same measure."
+        "Boxes are continuous pixels from 0; the VOC devkit's whole pixels from 1, with +1 on widths and heights, "
+        "are the same measure."
     )
     yield (
         "VOC: a detection is judged by the object of its class that it overlaps most; it hits at an IoU "
@@ -98,21 +98,21 @@ def _notes(settings: EvaluationSettings) -> Iterator[str]:
         + " the threshold, once an object; further ones are false alarms; ties in score keep their order."
     )
     yield (
-        "VOC: difficult objects, and detections of them, are neither hit nor miss; so are detections inside crowds that "
-        "hit nothing else."
+        "VOC: difficult objects, and detections of them, are neither hit nor miss; so are detections inside crowds "
+        "that hit nothing else."
     )
     yield (
-        "voc07 is the mean of the best precision at recall 0, 0.1, ... 1; voc10 the area under the best precision at all "
-        "recalls. Classes without objects have no AP and are left out of the mean."
+        "voc07 is the mean of the best precision at recall 0, 0.1, ... 1; voc10 the area under the best precision "
+        "at all recalls. Classes without objects have no AP and are left out of the mean."
     )
     if settings.coco:
         yield (
-            "COCO: the rules of pycocotools for boxes; the difficult flag means nothing, crowds and areas count as there; "
-            "at most 100 detections of a class in a picture."
+            "COCO: the rules of pycocotools for boxes; the difficult flag means nothing, crowds and areas count as "
+            "there; at most 100 detections of a class in a picture."
         )
     if settings.bootstrap is not None:
         chosen = settings.bootstrap
         yield (
-            f"Intervals: {100 * chosen.level:g} % percentile bootstrap over pictures, {chosen.num_resamples} resamples, "
-            f"seed {chosen.seed}; the mean is over the classes with objects in the resample."
+            f"Intervals: {100 * chosen.level:g} % percentile bootstrap over pictures, {chosen.num_resamples} "
+            f"resamples, seed {chosen.seed}; the mean is over the classes with objects in the resample."
         )

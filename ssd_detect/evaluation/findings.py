@@ -17,7 +17,7 @@ class ClassThreshold:
 
     Args:
         class_id, name: the class.
-        threshold: keep the detections with this score or more.
+        threshold: keep the detections with a score above this, as `DetectionSettings.score_threshold` does.
         precision, recall, f1: of what is kept, 0 to 1.
     """
 
@@ -40,7 +40,8 @@ class ConfusionMatrix:
     Args:
         class_names: background first.
         counts: (C, C) int64; row: the object's class, 0: no object there; column: the detection's class, 0: missed.
-        score_threshold, iou_threshold: detections below the first are left out; a pair overlaps by the second or more.
+        score_threshold: detections have a score above this.
+        iou_threshold: a detection and an object belong together from this IoU on.
     """
 
     class_names: tuple[str, ...]
@@ -71,7 +72,7 @@ class ErrorKinds:
 
     Args:
         class_names: background first.
-        kind: (n,) int8, an `ErrorKind` for each row of the prediction table; -1: its score is below the threshold.
+        kind: (n,) int8, an `ErrorKind` for each row of the prediction table; -1: its score is not above the threshold.
         nearest: (n,) int64, the row of the truth table that the detection was judged by; -1: none.
         missed: (m,) bool for each row of the truth table: no detection hit it or explains by CLASS or LOCATION why not.
         counts: (C, 7) int64: detections of each class (row) and kind (column).
