@@ -67,8 +67,8 @@ def _origin(facts: RunFacts) -> dict[str, Any]:
 
 
 def voc_title(result: VocResult) -> str:
-    """Such as `VOC07 AP at IoU 0.5`."""
-    return f"{result.metric.upper()} AP at IoU {result.iou_threshold:g}"
+    """Such as `VOC07 AP at IoU 0.5`; the number does not stand on a line of its own."""
+    return f"{result.metric.upper()} AP at IoU\u00a0{result.iou_threshold:g}"
 
 
 def _rows(result: EvaluationResult, findings: Findings) -> Iterator[Sequence[str]]:
