@@ -32,8 +32,7 @@ def precision_recall_figure(curves: VocResult) -> PagePicture:
     columns = min(_COLUMNS, n)
     rows = math.ceil(n / columns)
     width, height = _SINGLE if n == 1 else (PAGE_WIDTH * columns // _COLUMNS, 50 + _PANEL_HEIGHT * rows)
-    figure = new_figure(width, height)
-    figure.set_layout_engine("none")  # the constrained layout takes 8 s for 80 panels, whose borders are known
+    figure = new_figure(width, height, layout=None)  # the borders are known
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     figure.subplots_adjust(
         left=_LEFT / width,

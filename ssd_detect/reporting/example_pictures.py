@@ -7,6 +7,7 @@ the words stand below the picture, where they can be read aloud, copied and tran
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -115,7 +116,7 @@ def _draw_box(draw: ImageDraw.ImageDraw, box: Doubles, size: tuple[int, int], ma
     outline = x0 - inset, y0 - inset, max(x1, x0) + inset, max(y1, y0) + inset
     draw.rectangle(outline, outline="white", width=mark.line + 2 * _RIM)
     corners = [(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)]
-    for begin, end in zip(corners[:-1], corners[1:], strict=True):
+    for begin, end in pairwise(corners):
         _draw_side(draw, np.array(begin), np.array(end), mark)
 
 
