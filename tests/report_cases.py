@@ -1,6 +1,6 @@
 """Made evaluations for the tests of the report: any number of classes, of objects and of detections."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -79,7 +79,7 @@ def make(
 def _picture(folder: Path, number: int) -> AnnotatedPicture:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{number} <i>&.png"
-    Image.effect_noise(SIZE, 40).convert("RGB").save(path)
+    Image.linear_gradient("L").resize(SIZE).convert("RGB").save(path)
     nothing = np.zeros(0, np.bool_)
     return AnnotatedPicture(
         path=path,
@@ -95,7 +95,7 @@ def _picture(folder: Path, number: int) -> AnnotatedPicture:
 
 
 @cache
-def _rows(num_classes: int, num_pictures: int, seed: int) -> tuple[tuple[Object, ...], tuple[Found, ...]]:
+def made_rows(num_classes: int, num_pictures: int, seed: int) -> tuple[tuple[Object, ...], tuple[Found, ...]]:
     """Objects, and detections of every kind: hits, wrong classes, poor boxes, duplicates, nothing there."""
     random = np.random.default_rng(seed)
     objects: list[Object] = []
@@ -122,5 +122,20 @@ def _rows(num_classes: int, num_pictures: int, seed: int) -> tuple[tuple[Object,
 
 def random_case(folder: Path, num_classes: int = 20, num_pictures: int = 30, seed: int = 1) -> Case:
     """A detector that is right now and then."""
-    objects, found = _rows(num_classes, num_pictures, seed)
+    objects, found = made_rows(num_classes, num_pictures, seed)
     return make(folder, objects, found, class_names(num_classes), num_pictures)
+
+
+def odd_case(folder: Path) -> Case:
+    """Class names that no one should have."""
+    return make(folder, *made_rows(len(ODD_NAMES), 8, 2), ("background", *ODD_NAMES), 8)
+
+
+CASES: dict[str, Callable[[Path], Case]] = {
+    "nothing": lambda folder: make(folder, [], []),
+    "no objects": lambda folder: make(folder, [], made_rows(3, 4, 1)[1]),
+    "no detections": lambda folder: make(folder, made_rows(3, 4, 1)[0], []),
+    "one class, one picture": lambda folder: random_case(folder, 1, 1),
+    "20 classes": random_case,
+    "odd names": odd_case,
+}

@@ -46,6 +46,8 @@ def precision_recall_figure(curves: VocResult) -> PagePicture:
         _draw_panel(panel, result)
     for panel in panels[len(curves.classes) :]:
         panel.set_axis_off()
+    for panel in panels[max(0, n - columns) : n]:  # also where the last row ends early
+        panel.tick_params(labelbottom=True)
     figure.supxlabel("recall", fontsize=9, y=8 / height, va="bottom")
     figure.supylabel("precision", fontsize=9, x=4 / width, ha="left")
     return to_page_picture(figure, "precision-recall.png", _alt(curves))
@@ -53,7 +55,9 @@ def precision_recall_figure(curves: VocResult) -> PagePicture:
 
 def _draw_panel(panel: "Axes", result: ClassResult) -> None:
     recall, precision = _stairs(result)
-    panel.set(xlim=(0, 1.02), ylim=(0, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+    panel.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    for set_ticks in (panel.set_xticks, panel.set_yticks):
+        set_ticks((0, 0.5, 1), ("0", "0.5", "1"))
     panel.grid(True)
     panel.fill_between(recall, precision, step="pre", color=BLUE, alpha=0.15, linewidth=0)
     panel.plot(recall, precision, drawstyle="steps-pre", color=BLUE, linewidth=1.5)

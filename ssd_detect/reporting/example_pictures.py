@@ -106,7 +106,7 @@ def _draw(
         for box in (mark.boxes - (left, top, left, top)) * scale:
             _draw_box(draw, box, shown_size, mark)
     content = io.BytesIO()
-    canvas.save(content, "PNG", optimize=True)
+    canvas.save(content, "PNG")
     return content.getvalue(), shown_size
 
 
