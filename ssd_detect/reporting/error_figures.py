@@ -44,6 +44,7 @@ def error_figure(errors: ErrorKinds) -> PagePicture:
         begin = begin + counts
     label_ticks(axes.yaxis, names)
     axes.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, max(1.0, begin.max(initial=0) * 1.03)), xlabel="number of errors")
+    axes.locator_params(axis="x", integer=True)
     axes.grid(True, axis="x")
     figure.legend(loc="outside upper left", ncols=len(parts) + 1, frameon=False)
     total = f"{int(begin.sum()):,} errors of {len(names)} classes"
