@@ -38,6 +38,7 @@ class Detector:
         checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
+            `wanted`, (C,) bool, and `anchors`, (N, 4) float32 cxcywh unit, are what they and the checkpoint come to.
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
@@ -68,8 +69,8 @@ class Detector:
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
-        self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
-        self._anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
+        self.wanted = wanted_classes(self.settings, loaded.spec.class_names)
+        self.anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
         self._network = NetworkSession(loaded, session or SessionSettings())
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
@@ -96,6 +97,17 @@ class Detector:
             scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
         return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
 
+    def raw_outputs(self, picture: Pixels) -> tuple[Floats, Floats]:
+        """The network's scores (N, C) and offsets (N, 4) for one RGB uint8 picture, before anything is made of them.
+
+        Raises:
+            PictureError, ClosedError: as a call.
+        """
+        _check_picture(picture)
+        with self.times.measure("resize+network"), self._watched_start():
+            scores, offsets = self._run_network([picture])
+        return scores[0], offsets[0]
+
     def _watched_start(self) -> AbstractContextManager[None]:
         tell, self._on_slow_start = self._on_slow_start, None
         return told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext()
@@ -111,12 +123,12 @@ class Detector:
         names = self.spec.class_names
         height, width = picture.shape[:2]
         with self.times.measure("decode"):
-            candidates, dropped = decode_candidates(scores, offsets, self._anchors, self._wanted, self.settings)
+            candidates, dropped = decode_candidates(scores, offsets, self.anchors, self.wanted, self.settings)
         with self.times.measure("nms"):
             kept = keep_best(candidates, self.settings)
         best_guess = None
         if len(kept.scores) == 0:
-            class_id, score = best_score(scores, self._wanted)
+            class_id, score = best_score(scores, self.wanted)
             best_guess = BestGuess(names[class_id], score)
         return Detections(
             boxes=scale_unit_xyxy(kept.boxes_unit, width, height),
