@@ -6,20 +6,19 @@ RGB uint8 (H, W, 3)  ->  network input  ->  scores (N, C), offsets (N, 4)  ->  b
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike, fspath
 from types import TracebackType
 from typing import overload
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Floats, Pixels
+from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
-from ssd_detect.boxes.geometry import scale_unit_xyxy
-from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
+from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
-from ssd_detect.classes import find_class_ids
-from ssd_detect.detections import BestGuess, Detections
-from ssd_detect.errors import PictureError, SettingError
+from ssd_detect.detections import Detections
+from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
@@ -43,6 +42,8 @@ class Detector:
         times: gets the seconds of each stage; None makes a new one.
         on_slow_start: called, from another thread, when the first network call on a GPU takes long: the driver may
             have to compile the kernels first, once for each kind of GPU.
+        on_outputs: gets the network's scores (N, C) and offsets (N, 4) of each picture, in order, before they become
+            detections; to be copied, if they are to be kept.
 
     Raises:
         CheckpointError: no usable checkpoint.
@@ -59,6 +60,7 @@ class Detector:
         batch_size: int = DEFAULT_BATCH_SIZE,
         times: StageTimes | None = None,
         on_slow_start: Callable[[], None] | None = None,
+        on_outputs: Callable[[Floats, Floats], None] | None = None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
@@ -68,9 +70,10 @@ class Detector:
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
-        self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
+        self._decode = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
         self._anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
         self._network = NetworkSession(loaded, session or SessionSettings())
+        self._on_outputs = on_outputs
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
     @overload
@@ -108,26 +111,11 @@ class Detector:
         return self._network.run_resized(np.concatenate(resized))
 
     def _detections(self, picture: Pixels, scores: Floats, offsets: Floats) -> Detections:
-        names = self.spec.class_names
+        if self._on_outputs is not None:
+            self._on_outputs(scores, offsets)
         height, width = picture.shape[:2]
-        with self.times.measure("decode"):
-            candidates, dropped = decode_candidates(scores, offsets, self._anchors, self._wanted, self.settings)
-        with self.times.measure("nms"):
-            kept = keep_best(candidates, self.settings)
-        best_guess = None
-        if len(kept.scores) == 0:
-            class_id, score = best_score(scores, self._wanted)
-            best_guess = BestGuess(names[class_id], score)
-        return Detections(
-            boxes=scale_unit_xyxy(kept.boxes_unit, width, height),
-            scores=kept.scores,
-            class_ids=kept.class_ids,
-            size=(width, height),
-            class_names=names,
-            best_guess=best_guess,
-            dropped=dropped,
-            render=lambda detections: annotated_png(picture, detections),
-        )
+        found = self._decode(scores, offsets, self._anchors, (width, height))
+        return replace(found, render=lambda detections: annotated_png(picture, detections))
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -150,23 +138,6 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def wanted_classes(settings: DetectionSettings, class_names: Sequence[str]) -> Flags:
-    """(C,) bool: the classes that `settings` ask for; never the background.
-
-    Raises:
-        UnknownClassError: a name of no class.
-        SettingError: none is left.
-    """
-    wanted = np.ones(len(class_names), np.bool_)
-    if settings.classes:
-        wanted[:] = False
-        wanted[list(find_class_ids(settings.classes, class_names))] = True
-    wanted[[0, *find_class_ids(settings.exclude_classes, class_names)]] = False
-    if not wanted.any():
-        raise SettingError("no class is left to look for: every wanted class is excluded too")
-    return wanted
 
 
 def _check_picture(picture: Pixels) -> None:
