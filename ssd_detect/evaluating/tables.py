@@ -135,13 +135,11 @@ class PredictionRows:
 
     Args:
         numbers: of the pictures.
-        names: of the classes in the detections, background first.
-        class_names: of the tables, background first.
+        wanted: (C,) bool, which of them count.
     """
 
-    def __init__(self, numbers: PictureNumbers, names: Sequence[str], class_names: Sequence[str]) -> None:
-        self._numbers = numbers
-        self._ids = ids_by_name(names, class_names)
+    def __init__(self, numbers: PictureNumbers, wanted: Flags) -> None:
+        self._numbers, self._wanted = numbers, wanted
         self._parts: dict[int, tuple[Integers, list[float], list[tuple[float, float, float, float]]]] = {}
         self.foreign: list[str] = []
 
@@ -159,7 +157,7 @@ class PredictionRows:
         if number in self._parts:
             raise FormatError(f"{file}: has detections twice, expected once")
         rows = rounded_rows(found)
-        self._parts[number] = (self._ids[found.class_ids], [row.score for row in rows], [row.box for row in rows])
+        self._parts[number] = (found.class_ids, [row.score for row in rows], [row.box for row in rows])
 
     @property
     def numbers(self) -> set[int]:
@@ -167,10 +165,10 @@ class PredictionRows:
         return set(self._parts)
 
     def table(self, num_pictures: int) -> PredictionTable:
-        """All detections of classes that the tables have."""
+        """All detections of wanted classes."""
         parts = [(number, *self._parts[number]) for number in sorted(self._parts)]
         class_id = _joined([ids for _, ids, _, _ in parts], np.int64)
-        kept = class_id > 0
+        kept = self._wanted[class_id]
         counts = [len(ids) for _, ids, _, _ in parts]
         return PredictionTable(
             picture=np.repeat(np.array([number for number, *_ in parts], np.int64), counts)[kept],
