@@ -13,7 +13,7 @@ from typing import overload
 
 import numpy as np
 
-from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.arrays import Flags, Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
@@ -37,6 +37,7 @@ class Detector:
         checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
+            The attribute `anchors`, (N, 4) float32 cxcywh unit, is the checkpoint's.
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
@@ -71,7 +72,7 @@ class Detector:
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
         self._decode = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
-        self._anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
+        self.anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
         self._network = NetworkSession(loaded, session or SessionSettings())
         self._on_outputs = on_outputs
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
@@ -99,6 +100,17 @@ class Detector:
             scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
         return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
 
+    def raw_outputs(self, picture: Pixels) -> tuple[Floats, Floats]:
+        """The network's scores (N, C) and offsets (N, 4) for one RGB uint8 picture, before anything is made of them.
+
+        Raises:
+            PictureError, ClosedError: as a call.
+        """
+        _check_picture(picture)
+        with self.times.measure("resize+network"), self._watched_start():
+            scores, offsets = self._run_network([picture])
+        return scores[0], offsets[0]
+
     def _watched_start(self) -> AbstractContextManager[None]:
         tell, self._on_slow_start = self._on_slow_start, None
         return told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext()
@@ -114,8 +126,13 @@ class Detector:
         if self._on_outputs is not None:
             self._on_outputs(scores, offsets)
         height, width = picture.shape[:2]
-        found = self._decode(scores, offsets, self._anchors, (width, height))
+        found = self._decode(scores, offsets, self.anchors, (width, height))
         return replace(found, render=lambda detections: annotated_png(picture, detections))
+
+    @property
+    def wanted(self) -> Flags:
+        """(C,) bool: the classes that are looked for."""
+        return self._decode.wanted
 
     @property
     def class_names(self) -> tuple[str, ...]:

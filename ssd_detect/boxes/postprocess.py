@@ -27,10 +27,11 @@ class Candidates(NamedTuple):
     boxes_unit: Floats  # (n, 4) xyxy; within 0..1 where the profile clips first
     scores: Floats  # (n,)
     class_ids: Integers  # (n,)
+    anchor_ids: Integers  # (n,), which anchor made each
 
     def at(self, places: Flags | Integers | slice) -> "Candidates":
         """Some of them."""
-        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places])
+        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places], self.anchor_ids[places])
 
 
 def select_scores(
@@ -105,7 +106,8 @@ def decode_candidates(
     has_area = _has_area(clipped)
     taken = finite if rules.flat_take_places else finite & has_area
     picked = scores[anchor_ids[taken], class_ids[taken]]
-    candidates = Candidates((clipped if rules.clips_first else boxes)[taken], picked, class_ids[taken])
+    compared = (clipped if rules.clips_first else boxes)[taken]
+    candidates = Candidates(compared, picked, class_ids[taken], anchor_ids[taken])
     return candidates, _dropped(boxes, finite, has_area)
 
 
