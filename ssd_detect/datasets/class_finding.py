@@ -1,5 +1,6 @@
 """Which class of a list the names in annotations mean."""
 
+import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,8 @@ from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.errors import UnknownClassError
 
 _MOST_NAMES_SHOWN = 10
+_MISTYPED_FACTOR = 10
+_MISTYPED_LIKENESS = 0.8  # difflib's ratio: 0.91 for person and prson, 0.67 for car and cat
 
 
 def class_ids_of(names: Mapping[str, int], class_names: Sequence[str]) -> dict[str, int | None]:
@@ -53,16 +56,17 @@ def own_class_names(names: Counter[str]) -> tuple[str, ...]:
     return (BACKGROUND, *sorted(chosen))
 
 
-def tell_near_names(names: Counter[str], class_names: Sequence[str], file: Path, log: ProblemLog) -> None:
-    """Take down names of which one may be another, mistyped: the rarer one is told."""
-    ids = class_ids_of(names, class_names)
-    counts = Counter({class_names[i]: 0 for i in ids.values() if i is not None})
-    for name, count in names.items():
-        counts[class_names[ids[name] or 0]] += count
+def tell_near_names(names: Mapping[str, int], class_names: Sequence[str], file: Path, log: ProblemLog) -> None:
+    """Take down classes that may be another, mistyped: nearly called like one that ten times as many objects have."""
+    counts = dict.fromkeys(class_names[1:], 0)
+    for name, class_id in class_ids_of(names, class_names).items():
+        if class_id is not None:
+            counts[class_names[class_id]] += names[name]
     for name, count in counts.items():
-        others = [other for other, more in counts.items() if more > count]
-        if near := near_match(name, (BACKGROUND, *others)):
-            log.add("class-near", file, f"class {name!r} ({_objects(count)}): {near}")
+        others = [other for other, more in counts.items() if more >= _MISTYPED_FACTOR * count > 0]
+        for near in difflib.get_close_matches(name, others, n=1, cutoff=_MISTYPED_LIKENESS):
+            told = f"class {name!r} ({_objects(count)}) is nearly called like {near!r} ({_objects(counts[near])})"
+            log.add("class-near", file, told)
 
 
 def check_known(names: Mapping[str, int], class_names: Sequence[str], file: Path) -> None:

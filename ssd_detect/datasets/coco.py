@@ -60,7 +60,7 @@ def read_coco_dataset(path: Path, request: ReadRequest, log: ProblemLog) -> RawD
         if picture_id is not None and pictures[picture_id] is not None:  # else it is told with the picture
             objects[picture_id] += reader.objects(entry, number, names[picture_id])
     found = [one._replace(objects=objects[picture_id]) for picture_id, one in pictures.items() if one is not None]
-    check_found(request, found, len(images), looked_in)
+    check_found(request, found, len(images), looked_in, log)
     return RawDataset(DatasetKind.COCO, found, (BACKGROUND, *dict.fromkeys(categories.values())))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ssd_detect.datasets.dataset import DatasetKind
+from ssd_detect.datasets.dataset import DatasetKind, Treatment
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.errors import FormatError, PictureError
 from ssd_detect.media.pictures import picture_size
@@ -72,16 +72,19 @@ class RawDataset(NamedTuple):
     class_names: tuple[str, ...] | None
 
 
-def check_found(request: ReadRequest, pictures: Sequence[RawPicture], num_annotations: int, places: str) -> None:
+def check_found(
+    request: ReadRequest, pictures: Sequence[RawPicture], num_annotations: int, places: str, log: ProblemLog
+) -> None:
     """Refuse a data set of which no picture can be used, although it has annotations.
 
     Raises:
-        FormatError: that is so; says in which `places` pictures were looked for.
+        FormatError: that is so; says in which `places` pictures were looked for, and the first reason of `log`.
     """
     if num_annotations and not pictures:
+        first = next((f" ({p.file.name}: {p.text})" for p in log.in_order() if p.treatment is Treatment.SKIPPED), "")
         raise FormatError(
-            f"{request.path}: none of its {num_annotations} annotated pictures can be used; looked in {places}; "
-            "name the folder of the pictures with --pictures, see what is wrong with dataset check"
+            f"{request.path}: none of its {num_annotations} annotated pictures can be used{first}; looked in {places}; "
+            "name the folder of the pictures with --pictures"
         )
 
 

@@ -69,7 +69,8 @@ RULES = {
     "class-number": Rule(_DROPPED, "an object whose class number nothing names is left out"),
     "class-unknown": Rule(_DROPPED, "an object of a class that is not in the class list is left out; without "
                                     "--ignore-unknown it ends any other work"),
-    "class-near": Rule(_KEPT, "a class that is nearly called like another counts as one of its own"),
+    "class-near": Rule(_KEPT, "a class nearly called like one that ten times as many objects have counts as "
+                              "one of its own"),
     "class-twice": Rule(_KEPT, "categories of one name are one class"),
     "class-count": Rule(_KEPT, "the names count, not the number of classes (nc)"),
     "class-nameless": Rule(_KEPT, "classes that no file names are called by their numbers"),

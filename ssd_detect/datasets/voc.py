@@ -52,7 +52,7 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
     if one_based is None:
         one_based = _counts_from_1(read, request, log)
     found = [picture.counted(one_based, log) for picture in read]
-    check_found(request, found, len(annotations), str(folder))
+    check_found(request, found, len(annotations), str(folder), log)
     return RawDataset(DatasetKind.VOC, found, None)
 
 

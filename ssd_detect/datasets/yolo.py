@@ -11,7 +11,6 @@ from pathlib import Path
 from ssd_detect.classes import BACKGROUND
 from ssd_detect.datasets.dataset import DatasetKind
 from ssd_detect.datasets.fitting import Tell
-from ssd_detect.datasets.listing import pictures_below
 from ssd_detect.datasets.raw import (
     Corners,
     RawDataset,
@@ -24,6 +23,7 @@ from ssd_detect.datasets.raw import (
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yolo_layout import YoloPlace, label_file, looks_like_labels
+from ssd_detect.errors import SettingError
 
 _MOST_SHARE = 2.0  # a number above it is one of pixels
 _BOX_FIELDS, _SCORED_FIELDS = 5, 6
@@ -34,22 +34,19 @@ def read_yolo_dataset(place: YoloPlace, request: ReadRequest, log: ProblemLog) -
 
     Raises:
         FormatError: no picture can be used.
+        SettingError: a folder of pictures was named.
     """
-    pictures = _pictures_in(request.pictures) if request.pictures else place.pictures
-    root = request.pictures or place.root
+    if request.pictures is not None:
+        raise SettingError(f"{request.pictures}: YOLO finds labels by where the pictures lie; leave --pictures out")
     names = place.names
     if names is None and request.class_names is not None:
         names = dict(enumerate(request.class_names[1:]))
-    reader = _Reader(root, names, log)
-    found = [one for path in pictures if (one := reader.read(path)) is not None]
+    reader = _Reader(place.root, names, log)
+    found = [one for path in place.pictures if (one := reader.read(path)) is not None]
     if not place.is_listed:
-        _tell_lonely_labels(pictures, log)
-    check_found(request, found, len(pictures), str(root))
+        _tell_lonely_labels(place.pictures, log)
+    check_found(request, found, len(place.pictures), str(place.root), log)
     return RawDataset(DatasetKind.YOLO, found, _class_names(place, reader, log))
-
-
-def _pictures_in(folder: Path) -> Sequence[Path]:
-    return [p for paths in pictures_below(folder).values() for p in paths]
 
 
 def _class_names(place: YoloPlace, reader: "_Reader", log: ProblemLog) -> tuple[str, ...]:
