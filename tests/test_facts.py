@@ -119,6 +119,12 @@ class TestPrecedence:
         assert (actual, facts.origins[option]) == (value, Origin.OPTION)
         assert {origin for fact, origin in facts.origins.items() if fact != option} == {Origin.MANIFEST}
 
+    def test_what_was_assumed_when_the_file_was_written_is_not_surer_now(self) -> None:
+        facts = told(weights(), metadata={"anchors": "voc300", "resize": "opencv", "assumed": "anchors,colour_order,x"})
+        assert facts.assumed == ("anchors voc300 (--anchors)", "colour order rgb (--colour-order)")
+        assert (facts.origins["resize"], facts.spec.anchors) == (Origin.METADATA, "voc300")
+        assert told(weights(), metadata={"anchors": "voc300", "assumed": "anchors"}, anchors="voc300").assumed == ()
+
     def test_option_settles_what_was_assumed(self) -> None:
         assert told(weights(Source.SSD_PYTORCH), colour_order=BGR).assumed == ()
         assert told(weights(), metadata={"anchors": "voc300"}).assumed == ()

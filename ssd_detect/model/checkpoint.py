@@ -12,6 +12,7 @@ from ssd_detect.model.class_cut import cut_classes
 from ssd_detect.model.facts import Facts, Origin, Weights, gather
 from ssd_detect.model.locate import FoundCheckpoint, locate
 from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest
+from ssd_detect.model.metadata import ABOUT
 from ssd_detect.model.readers.open import open_tensors
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.recognise import Recognised, recognise
@@ -36,6 +37,7 @@ class Checkpoint:
         origins: field of `ModelSpec`, but its size, or `colour_order` -> who told it.
         step: of the training, where the file tells it.
         extra: names of tensors that the network does not need, such as an optimiser's, sorted.
+        about: `origin`, `training_data` and `licence` in words, those that are known.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Checkpoint:
     origins: Mapping[str, Origin]
     step: int | None
     extra: tuple[str, ...]
+    about: Mapping[str, str]
 
 
 def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
@@ -83,6 +86,7 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
             origins=facts.origins,
             step=_step(tensors),
             extra=_extra(tensors, network),
+            about=_about(entry, tensors.metadata),
         )
 
 
@@ -128,6 +132,12 @@ def _step(tensors: StoredTensors) -> int | None:
     if len(names) != 1 or tensors.shapes[names[0]] != () or tensors.dtypes[names[0]] not in ("int32", "int64"):
         return None
     return int(tensors.read(names[0]).item())
+
+
+def _about(entry: ManifestEntry | None, metadata: Mapping[str, str]) -> Mapping[str, str]:
+    """By the manifest or the user's file, else by the checkpoint itself."""
+    told = {key: getattr(entry, key, "") or metadata.get(key, "") for key in ABOUT}
+    return {key: words for key, words in told.items() if words}
 
 
 def _extra(tensors: StoredTensors, network: Recognised) -> tuple[str, ...]:

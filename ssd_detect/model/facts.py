@@ -10,7 +10,7 @@ from ssd_detect.conventions import ColourOrder, Source
 from ssd_detect.errors import SettingError
 from ssd_detect.model.habits import Habits, habits_of
 from ssd_detect.model.manifest import ManifestEntry
-from ssd_detect.model.metadata import told_by_metadata
+from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings
 
@@ -109,8 +109,10 @@ def _tellers(
     yield Origin.OPTION, {fact: value for fact, value in options.items() if value is not None}
     if entry is not None:
         yield _origin_of(entry), {fact: _of_entry(entry, fact) for fact in entry.told & habits.facts.keys()}
-    yield Origin.METADATA, told_by_metadata(metadata, weights.size, weights.num_classes)
-    yield Origin.ASSUMED, {fact: habits.facts[fact] for fact in habits.unsure}
+    told = told_by_metadata(metadata, weights.size, weights.num_classes)
+    unsure = assumed_by_metadata(metadata) & _OPTIONS.keys()
+    yield Origin.METADATA, {fact: value for fact, value in told.items() if fact not in unsure}
+    yield Origin.ASSUMED, {fact: told.get(fact, habits.facts[fact]) for fact in unsure | habits.unsure}
     yield Origin.HABIT, habits.facts
 
 

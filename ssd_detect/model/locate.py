@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import CheckpointError
-from ssd_detect.model.manifest import manifest
+from ssd_detect.model.manifest import manifest, manifest_faults
 from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
 _V1_NAME = re.compile(r"\.ckpt(-\d+)?$")
 _EXPECTED = (
     "expected a name (ssd-detect checkpoints list tells them), a TensorFlow checkpoint (its prefix, its .index or "
-    ".data file, its folder, or a .zip "
-    "of it), a SavedModel folder, or a file: .safetensors, .caffemodel, .pth, .h5, .pb"
+    ".data file, its folder, or a .zip of it), a SavedModel folder, or a file: "
+    ".safetensors, .caffemodel, .pth, .h5, .pb"
 )
 
 
@@ -49,7 +49,8 @@ def locate(given: str) -> FoundCheckpoint:
         return _from_prefix(prefix)
     if path.is_file():
         return found_file(path)
-    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}")
+    left_out = "".join(f"; {fault}" for fault in manifest_faults())  # the name may stand in one of those lists
+    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}{left_out}")
 
 
 def _path_in_manifest(name: str) -> Path:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ssd_detect.model.metadata import METADATA_NAME
 from ssd_detect.model.readers.crc32c import crc32c, unmasked
 from ssd_detect.model.readers.faults import DamagedError, explained
 from ssd_detect.model.readers.ordered_code import slice_key
@@ -24,7 +25,6 @@ from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, array_of, check_size, dtype_name, shape_of
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # which tf.train.Checkpoint and tf.saved_model.save put beside the rest
-METADATA_NAME = "ssd_detect/metadata"
 """Of a string that our own checkpoints hold: JSON, the metadata's keys and values."""
 
 _NO_TENSORS = frozenset({_OBJECT_GRAPH.encode(), METADATA_NAME.encode()})
