@@ -10,19 +10,14 @@ can silence them; these lines are counted.
 """
 
 import argparse
-import faulthandler
 import io
-import os
 import random
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +25,21 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from fuzzing import (  # noqa: E402
+    Mutation,
+    cut_off,
+    cut_out,
+    flip_bits,
+    flip_bits_of_head,
+    insert_junk,
+    overwrite,
+    read_in_child,
+    run_children,
+    swap_pieces,
+    take_chatter,
+    tell_faults,
+)
 
 from ssd_detect.errors import PictureError  # noqa: E402
 from ssd_detect.media.decoding.kinds import kind_of  # noqa: E402
@@ -99,44 +109,6 @@ def heic(image: Image.Image) -> dict[str, bytes]:
 # ------------------------------------------------------------------------------------------------------ mutations
 
 
-def flip_bits(content: bytearray, rng: random.Random) -> None:
-    for _ in range(rng.choice([1, 1, 2, 4, 16, 64])):
-        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-
-
-def flip_bits_of_head(content: bytearray, rng: random.Random) -> None:
-    for _ in range(rng.choice([1, 2, 4])):
-        content[rng.randrange(min(len(content), 200))] ^= 1 << rng.randrange(8)
-
-
-def cut_off(content: bytearray, rng: random.Random) -> None:
-    del content[rng.choice([rng.randrange(len(content)), max(0, len(content) - rng.randrange(1, 20))]) :]
-
-
-def cut_out(content: bytearray, rng: random.Random) -> None:
-    start = rng.randrange(len(content))
-    del content[start : start + rng.choice([1, 2, 4, 100])]
-
-
-def insert_junk(content: bytearray, rng: random.Random) -> None:
-    start = rng.randrange(len(content) + 1)
-    content[start:start] = rng.randbytes(rng.choice([1, 2, 4, 100]))
-
-
-def overwrite(content: bytearray, rng: random.Random) -> None:
-    start, size = rng.randrange(len(content)), rng.choice([1, 2, 4, 8, 64])
-    content[start : start + size] = rng.choice([b"\0" * size, b"\xff" * size, rng.randbytes(size)])
-
-
-def swap_pieces(content: bytearray, rng: random.Random) -> None:
-    size = rng.choice([4, 16, 64, 256])
-    first, second = rng.randrange(len(content)), rng.randrange(len(content))
-    content[first : first + size], content[second : second + size] = (
-        content[second : second + size],
-        content[first : first + size],
-    )
-
-
 def wrong_header(content: bytearray, rng: random.Random) -> None:
     size = rng.choice([4, 12, 16, 33])
     content[:size] = rng.choice(list(PICTURES.values()))[:size]
@@ -153,7 +125,7 @@ def large_numbers(content: bytearray, rng: random.Random) -> None:
         content[max(0, place) : max(0, place) + size] = number.to_bytes(size, rng.choice(["little", "big"]))
 
 
-MUTATIONS: list[Callable[[bytearray, random.Random], None]] = [
+MUTATIONS: list[Mutation] = [
     flip_bits,
     flip_bits_of_head,
     cut_off,
@@ -196,20 +168,6 @@ def mutated(number: int, seed: int) -> tuple[str, bytes]:
 # --------------------------------------------------------------------------------------------------------- reading
 
 
-def read_all(first: int, count: int, seed: int) -> None:
-    """In the child: a line for each picture, with what became of it."""
-    warnings.simplefilter("error")
-    with tempfile.TemporaryFile() as chatter:
-        saved_stderr = os.dup(2)
-        os.dup2(chatter.fileno(), 2)
-        for number in range(first, first + count):
-            kind, content = mutated(number, seed)
-            print(f"{number}\t{kind}\t", end="", flush=True)
-            faulthandler.dump_traceback_later(HANG_SECONDS, exit=True, file=saved_stderr)
-            print(outcome(content, chatter), flush=True)
-            faulthandler.cancel_dump_traceback_later()
-
-
 def outcome(content: bytes, chatter: io.BufferedRandom) -> str:
     """`picture`, `error`, or what is wrong."""
     start = time.process_time()
@@ -224,42 +182,10 @@ def outcome(content: bytes, chatter: io.BufferedRandom) -> str:
     seconds = time.process_time() - start
     if seconds > MOST_SECONDS:
         result = f"FAULT {seconds:.1f} s"
-    chatter.seek(0)
-    if said := chatter.read().decode(errors="replace"):
-        chatter.seek(0)
-        chatter.truncate()
+    if said := take_chatter(chatter):
         allowed = kind_of(content) in ("TIFF", "AVIF", "PNG") and not result.startswith("FAULT")
         result = f"{result} and a line of its library's" if allowed else f"FAULT said {said!r}"
-    return " ".join(result.split())
-
-
-def run_children(count: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """All pictures; a child that dies is replaced by one that begins behind the picture that killed it."""
-    results: Counter[str] = Counter()
-    faults, number = [], 0
-    while number < count:
-        command = [
-            sys.executable,
-            __file__,
-            "--child",
-            str(number),
-            "--count",
-            str(count - number),
-            "--seed",
-            str(seed),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        for line in done.stdout.splitlines():
-            shown, kind, result = line.split("\t", 2)
-            number = int(shown) + 1
-            result = result or f"FAULT crash or hang, status {done.returncode}: {done.stderr.strip()[-2000:]}"
-            results[result.split()[0]] += 1
-            results["line"] += result.endswith("library's")
-            if result.startswith("FAULT"):
-                faults.append(f"{shown} ({kind}): {result}")
-        if not done.stdout:
-            sys.exit(f"the child did not start: {done.stderr}")
-    return results, faults
+    return result
 
 
 def main() -> None:
@@ -275,14 +201,18 @@ def main() -> None:
         print(open_picture(content, name="a").notes)
         return
     if options.child is not None:
-        read_all(options.child, options.count, options.seed)
+        warnings.simplefilter("error")
+        numbers = range(options.child, options.child + options.count)
+        read_in_child(numbers, HANG_SECONDS, lambda number: mutated(number, options.seed), outcome)
         return
     start = time.monotonic()
-    results, faults = run_children(options.count, options.seed)
-    print("\n".join(faults))
+    results = run_children(__file__, options.count, "--seed", str(options.seed))
+    faults = tell_faults(results)
+    words = Counter(result.text.split()[0] for result in results)
+    lines = sum(result.text.endswith("library's") for result in results)
     print(
-        f"{options.count} damaged files of {len(PICTURES)} kinds (seed {options.seed}): {results['picture']} pictures, "
-        f"{results['error']} errors, {len(faults)} faults, {results['line']} lines of libraries, "
+        f"{options.count} damaged files of {len(PICTURES)} kinds (seed {options.seed}): {words['picture']} pictures, "
+        f"{words['error']} errors, {faults} faults, {lines} lines of libraries, "
         f"{time.monotonic() - start:.0f} s"
     )
     sys.exit(1 if faults else 0)

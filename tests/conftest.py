@@ -19,6 +19,14 @@ TESTS = Path(__file__).parent
 MEDIA = TESTS / "media"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Neither a developer's own lists of checkpoints nor what they have fetched reach the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSD_DETECT_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def media() -> Path:
     return MEDIA

@@ -18,7 +18,7 @@ from ssd_detect.boxes.geometry import clip_xyxy, cxcywh_to_xyxy, pairwise_iou, s
 from ssd_detect.boxes.nms import suppress
 from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best, select_scores
 from ssd_detect.boxes.profiles import resolved
-from ssd_detect.cli.options import ANCHOR_PRESET_NAMES
+from ssd_detect.cli.checkpoint_facts import ANCHOR_PRESET_NAMES
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
 from ssd_detect.errors import SettingError
 from ssd_detect.model.spec import network

@@ -2,6 +2,8 @@
 
 import hashlib
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,18 +11,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from ssd_detect.classes import COCO80, COCO91, VOC20
-from ssd_detect.conventions import ResizeRule
+from ssd_detect.conventions import ResizeRule, Source
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.facts import Origin
 from ssd_detect.model.locate import locate
 from ssd_detect.model.manifest import checkpoints_folder, manifest
 from ssd_detect.model.spec import variable_shapes
 from ssd_detect.settings import CheckpointSettings
+from tests.tensorflow_files import (
+    write_by_saver,
+    write_frozen,
+    write_saved_model_v1,
+    write_saved_model_v2,
+    write_v2,
+)
 
 SHIPPED = "ssd_300_vgg_voc.int8.safetensors"
 
@@ -40,20 +49,6 @@ def link_checkpoint(prefix: Path, target: Path) -> Path:
     for suffix in (".index", ".data-00000-of-00001"):
         target.with_name(target.name + suffix).symlink_to(prefix.with_name(prefix.name + suffix))
     return target
-
-
-def write_checkpoint(path: Path, variables: dict[str, Any]) -> Path:
-    """A TensorFlow checkpoint with these variables."""
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        feeds = {}
-        made = []
-        for name, values in variables.items():
-            placeholder = tf.compat.v1.placeholder(values.dtype, values.shape)
-            feeds[placeholder] = values
-            made.append(tf.compat.v1.get_variable(name, initializer=placeholder, use_resource=False))
-        session.run(tf.compat.v1.global_variables_initializer(), feeds)
-        tf.compat.v1.train.Saver(made).save(session, str(path), write_meta_graph=False)
-    return path
 
 
 class TestManifest:
@@ -127,15 +122,79 @@ class TestFinding:
         assert load(link_checkpoint(prefix, tmp_path / "caf\udce9" / "m.ckpt")).spec.size == 300
 
 
+class TestEveryKind:
+    """Seeded SSD300 weights in each kind of file that TensorFlow writes."""
+
+    @pytest.mark.parametrize(
+        ("write", "container"),
+        [
+            (lambda folder, v: write_v2(folder / "m.ckpt", v, shards=2), "TensorFlow V2 checkpoint"),
+            (lambda folder, v: write_by_saver(folder / "m.ckpt", v, 1), "TensorFlow V1 checkpoint"),
+            pytest.param(
+                lambda folder, v: write_by_saver(folder / "m.ckpt", v, 1, pieces=3),
+                "TensorFlow V1 checkpoint",
+                marks=pytest.mark.slow,
+            ),
+            (lambda folder, v: write_frozen(folder / "m.pb", v, prefix="import/"), "TensorFlow frozen graph"),
+            (lambda folder, v: write_saved_model_v1(folder / "m", v), "TensorFlow SavedModel"),
+            (lambda folder, v: write_saved_model_v2(folder / "m", v), "TensorFlow SavedModel"),
+        ],
+        ids=["V2 in shards", "V1", "V1 in pieces", "frozen", "SavedModel", "SavedModel 2"],
+    )
+    def test_bit_for_bit(self, tmp_path: Path, seeded_variables: dict[str, Any], write: Any, container: str) -> None:
+        checkpoint = load(write(tmp_path, seeded_variables))
+        assert checkpoint.container == container
+        assert same_weights(checkpoint, seeded_variables)
+
+    def test_two_bytes_a_number(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
+        halves = {name: values.astype(np.float16) for name, values in seeded_variables.items()}
+        checkpoint = load(write_v2(tmp_path / "m.ckpt", halves))
+        assert same_weights(checkpoint, {name: values.astype(np.float32) for name, values in halves.items()})
+
+    def test_a_folder_of_a_folder_of_a_saved_model(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
+        write_saved_model_v1(tmp_path / "export" / "1", seeded_variables)
+        found = locate(str(tmp_path / "export"))
+        assert (found.kind, found.path) == ("saved-model", tmp_path / "export" / "1")
+        assert [f.name for f in found.files] == [
+            "saved_model.pb",
+            "variables.index",
+            "variables.data-00000-of-00001",
+        ]
+        assert locate(str(found.files[0])) == found
+
+    def test_tensorflow_is_not_imported(self, prefix: Path) -> None:
+        script = (
+            "import sys; from ssd_detect.model.checkpoint import load_checkpoint; "
+            "from ssd_detect.settings import CheckpointSettings; "
+            "[load_checkpoint(CheckpointSettings(given)) for given in sys.argv[1:]]; "
+            "sys.exit('tensorflow' in sys.modules)"
+        )
+        subprocess.run([sys.executable, "-c", script, "ssd_300_vgg_voc", str(prefix)], check=True)
+
+
+def same_weights(checkpoint: Any, variables: dict[str, Any]) -> bool:
+    """Whether all are there, bit for bit."""
+    expected = {name.removeprefix("ssd_300_vgg/"): values for name, values in variables.items()}
+    found = checkpoint.variables
+    return found.keys() == expected.keys() and all(
+        found[n].dtype == np.float32 and found[n].flags.c_contiguous and found[n].tobytes() == v.tobytes()
+        for n, v in expected.items()
+    )
+
+
 class TestFaults:
     @pytest.mark.parametrize(
         ("name", "content", "message"),
         [
-            ("notes.txt", b"hello\n", "is no checkpoint \\(a text file\\); expected a name \\(ssd_300_vgg_voc\\)"),
+            (
+                "notes.txt",
+                b"hello\n",
+                r"is no checkpoint \(a text file\); expected a name \(ssd-detect checkpoints list",
+            ),
             ("empty.ckpt", b"", "an empty file"),
             ("other.bin", b"\0\1\2" * 50, "a file of 150 bytes in another format"),
-            ("fake.safetensors", b"hello hello hello", "damaged or no checkpoint at all"),
-            ("fake.zip", b"PK\x05\x06" + b"\0" * 18, "holds 0 TensorFlow checkpoints"),
+            ("fake.safetensors", b"\x10" + bytes(7) + b"{ no JSON at all}", "damaged or no checkpoint at all"),
+            ("fake.zip", b"PK\x05\x06" + b"\0" * 18, "holds 0 checkpoints"),
         ],
     )
     def test_other_files(self, tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -178,7 +237,7 @@ class TestFaults:
             load(tmp_path / "m.ckpt")
 
     def test_damaged_data(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
-        path = write_checkpoint(tmp_path / "m.ckpt", seeded_variables)
+        path = write_v2(tmp_path / "m.ckpt", seeded_variables)
         with Path(f"{path}.data-00000-of-00001").open("r+b") as file:
             file.seek(50_000_000)
             file.write(b"damage")
@@ -205,8 +264,8 @@ class TestFaults:
             load(archive)
 
     def test_another_network(self, tmp_path: Path) -> None:
-        path = write_checkpoint(tmp_path / "m.ckpt", {"resnet/conv/kernel": np.zeros(3, np.float32)})
-        with pytest.raises(CheckpointError, match=r"of another network.*1 variables, for example resnet/conv/kernel"):
+        path = write_v2(tmp_path / "m.ckpt", {"own/conv/kernel": np.zeros(3, np.float32)})
+        with pytest.raises(CheckpointError, match=r"of another network.*1 tensors, for example own/conv/kernel"):
             load(path)
 
 
@@ -235,11 +294,12 @@ class TestVariables:
         renamed = {name.replace("ssd_300_vgg", "mine/net"): value for name, value in seeded_variables.items()}
         extra = {"mine/net/conv6/biases/Momentum": np.zeros(1024, np.float32), "global_step": np.array(7)}
         extra |= {"mine/net/conv1/conv1_1/weights/Adam": np.zeros(2, np.float32), "beta1_power": np.float32(0.9)}
-        checkpoint = load(write_checkpoint(tmp_path / "m.ckpt", renamed | extra))
+        checkpoint = load(write_v2(tmp_path / "m.ckpt", renamed | extra))
         np.testing.assert_array_equal(
             checkpoint.variables["conv6/biases"], seeded_variables["ssd_300_vgg/conv6/biases"]
         )
         assert set(checkpoint.variables) == set(variable_shapes(300, 21))
+        assert (checkpoint.step, checkpoint.extra) == (7, tuple(sorted(extra)))
 
     def test_undefined_numbers(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
         bad = np.zeros(1024, np.float32)
@@ -271,12 +331,10 @@ class TestAssumptions:
         checkpoint = load(prefix)
         assert checkpoint.spec.class_names == VOC20
         assert (checkpoint.spec.anchors, checkpoint.spec.resize) == ("coco300", ResizeRule.LEGACY)
-        assert checkpoint.assumed == (
-            "class names voc20",
-            "mean colour 123,117,104",
-            "anchors coco300",
-            "resize legacy",
-        )
+        assert checkpoint.assumed == ("anchors coco300 (--anchors)",)
+        assert (checkpoint.source, checkpoint.step) == (Source.TENSORFLOW, 120000)
+        assert checkpoint.origins["anchors"] is Origin.ASSUMED
+        assert checkpoint.origins["resize"] is Origin.HABIT
 
     @pytest.mark.parametrize(("count", "names"), [(81, COCO80), (91, COCO91)])
     def test_coco(self, tmp_path: Path, seeded_variables: dict[str, Any], count: int, names: tuple[str, ...]) -> None:
@@ -286,12 +344,16 @@ class TestAssumptions:
     @pytest.mark.parametrize("count", [2, 4, 26])
     def test_own_classes(self, tmp_path: Path, seeded_variables: dict[str, Any], count: int) -> None:
         save_file(self.variables(seeded_variables, count), tmp_path / "m.safetensors")
-        names = load(tmp_path / "m.safetensors").spec.class_names
+        checkpoint = load(tmp_path / "m.safetensors")
+        names = checkpoint.spec.class_names
         assert (len(names), names[1]) == (count, "class 1")
+        words = "class 1, …" if count == 2 else "class 1, class 2, …"
+        assert set(checkpoint.assumed) == {"anchors coco300 (--anchors)", f"class names {words} (--classes-file)"}
         own = ("background", *(f"thing {i}" for i in range(1, count)))
         checkpoint = load(tmp_path / "m.safetensors", class_names=own, anchors="voc300")
         assert checkpoint.spec.class_names == own
-        assert checkpoint.assumed == ("mean colour 123,117,104", "resize legacy")
+        assert checkpoint.assumed == ()
+        assert checkpoint.origins["anchors"] is checkpoint.origins["class_names"] is Origin.OPTION
         with pytest.raises(SettingError, match=rf"has {count - 1} classes \(without the background\), .* has 20"):
             load(tmp_path / "m.safetensors", class_names=VOC20)
 
@@ -301,6 +363,7 @@ class TestAssumptions:
         checkpoint = load(tmp_path / "m.safetensors")
         assert (checkpoint.spec.anchors, checkpoint.spec.resize) == ("voc300", ResizeRule.HALF_PIXEL)
         assert (checkpoint.spec.mean_rgb, checkpoint.assumed) == ((1.0, 2.5, 3.0), ())
+        assert checkpoint.origins["mean_rgb"] is Origin.METADATA
 
     def test_anchors_of_the_other_size(self, prefix: Path) -> None:
         with pytest.raises(SettingError, match=r"anchor preset coco512 does not fit.*SSD300"):

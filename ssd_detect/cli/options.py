@@ -3,16 +3,17 @@
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ssd_detect.classes import CLASS_LISTS, find_class_ids, read_class_file
+from ssd_detect.classes import CLASS_LISTS, find_class_ids
+from ssd_detect.cli.checkpoint_facts import FACT_NAMES, FACT_OPTIONS, checkpoint_settings, one_of
 from ssd_detect.cli.talk import Talk
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule
+from ssd_detect.conventions import Profile
 from ssd_detect.errors import SettingError
+from ssd_detect.formats.thresholds import ScoreThresholds, read_thresholds
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT, manifest
 from ssd_detect.settings import (
     DEFAULT_BATCH_SIZE,
@@ -22,23 +23,26 @@ from ssd_detect.settings import (
     SessionSettings,
 )
 
-# The keys of boxes.anchors.ANCHOR_PRESETS, again, since importing them would import NumPy; a test compares.
-ANCHOR_PRESET_NAMES = ("voc300", "coco300", "voc512", "coco512")
-# What can be cut out of a larger network, by its short name; coco91 only numbers coco80's classes in another way.
-_CLASS_LISTS = {"voc": "voc20", "coco": "coco80"}
-_AS_CHECKPOINT = "as the checkpoint"
 _DEFAULTS = DetectionSettings()
+EVALUATION_SCORE_THRESHOLD = 0.01
+"""As the papers' evaluations have it (the Caffe release's `confidence_threshold` of its test networks)."""
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Everything that is chosen before a run begins."""
+    """Everything that is chosen before a run begins; `thresholds`, which `detection` holds, as their file tells."""
 
     checkpoint: CheckpointSettings
     detection: DetectionSettings
     session: SessionSettings
     batch_size: int
     talk: Talk
+    thresholds: ScoreThresholds | None = None
+
+    @property
+    def score_limit(self) -> str:
+        """What a detection's score must be above, in words."""
+        return f"{self.detection.score_threshold:g}" if self.thresholds is None else "the threshold of its class"
 
 
 def _parse_device(ctx: click.Context, param: click.Parameter, value: str) -> Device:
@@ -48,22 +52,13 @@ def _parse_device(ctx: click.Context, param: click.Parameter, value: str) -> Dev
         raise click.BadParameter(str(error)) from error
 
 
-def _one_of(members: type[Enum]) -> dict[str, Any]:
-    """What an option needs for its value to become a member; None where the option is not given."""
-
-    def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> Enum | None:
-        return None if value is None else members(value)
-
-    choice = click.Choice([member.value for member in members])
-    return {"type": choice, "callback": parse, "default": None, "show_default": _AS_CHECKPOINT}
-
-
 _UNIT = click.FloatRange(0.0, 1.0)
 _COUNT = click.IntRange(min=1)
 
 _OPTIONS = (
-    click.option("--score-threshold", type=_UNIT, default=_DEFAULTS.score_threshold, show_default=True,
-                 help="Report objects that score above this."),
+    click.option("--thresholds", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+                 help="A score threshold for each class, as eval --write-thresholds writes them; classes that it does "
+                      "not name have --score-threshold."),
     click.option("--nms-threshold", type=_UNIT, default=_DEFAULTS.nms_threshold, show_default=True,
                  help="Of two boxes of one class that overlap this much (IoU), keep the better one."),
     click.option("--class-agnostic", is_flag=True, help="Let boxes of different classes remove each other too."),
@@ -72,29 +67,16 @@ _OPTIONS = (
     click.option("--max-detections", type=_COUNT, default=None,
                  show_default="all; caffe, torchvision, keras: 200",
                  help="Objects a picture at the most."),
-    click.option("--profile", **_one_of(Profile),
+    click.option("--profile", **one_of(Profile),
                  help="Whose way of making objects of scores: limits, order of steps, what equal values do."),
     click.option("--class", "classes", multiple=True, metavar="NAME",
                  help="Only this class; may be given several times. Aliases such as airplane work."),
     click.option("--exclude-class", "exclude_classes", multiple=True, metavar="NAME",
                  help="Not this class; may be given several times."),
     click.option("--checkpoint", default=DEFAULT_CHECKPOINT, show_default=True, metavar="NAME|PATH",
-                 help="Weights: a name, a TensorFlow checkpoint (prefix, file, folder, .zip), a .safetensors file."),
-    click.option("--anchors", type=click.Choice(ANCHOR_PRESET_NAMES), default=None, show_default=_AS_CHECKPOINT,
-                 help="Anchors that the checkpoint was trained with; wrong ones give wrong boxes."),
-    click.option("--anchor-rounding", **_one_of(AnchorRounding),
-                 help="Anchor sizes that are no whole pixels, which SSD512 has: keep them, or cut them as Caffe does."),
-    click.option("--anchor-clip", **_one_of(AnchorClip),
-                 help="Cut the size of large anchors (wh: torchvision), or their centre too (cxcywh: ssd.pytorch)."),
-    click.option("--resize", **_one_of(ResizeRule),
-                 help="How pictures become the network's input: as the reference TensorFlow port does it, torchvision, "
-                      "Caffe, or Pillow."),
-    click.option("--colour-order", **_one_of(ColourOrder),
-                 help="Order of the channels that the first convolution in the file takes."),
-    click.option("--classes-file", type=click.Path(path_type=Path, dir_okay=False), default=None,
-                 help="Names of the checkpoint's classes, one a line, without the background."),
-    click.option("--class-list", type=click.Choice(list(_CLASS_LISTS)), default=None, show_default="all it knows",
-                 help="Cut these out of a network that knows more classes: VOC's out of COCO's, COCO's 80 out of 91."),
+                 help="Weights: a name (ssd-detect checkpoints list tells them), or a file or folder of TensorFlow, "
+                      "Caffe, PyTorch, torchvision or Keras, or .safetensors."),
+    *FACT_OPTIONS,
     click.option("--device", default="auto", show_default=True, callback=_parse_device, metavar="auto|cpu|gpu:N",
                  help="Where to run; auto takes a GPU when TensorFlow sees one, cpu leaves every GPU untouched."),
     click.option("--threads", type=click.IntRange(1, 1024), default=None,
@@ -106,15 +88,28 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+def _score_threshold(default: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--score-threshold", type=_UNIT, default=default, show_default=True,
+                        help="Report objects that score above this.")  # fmt: skip
+
+
 def detection_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Give a verb the shared options; it receives them as one `run: RunSettings`."""
+    return _with_options(verb, _DEFAULTS.score_threshold)
 
+
+def evaluation_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with a score threshold so low that precision-recall curves are whole."""
+    return _with_options(verb, EVALUATION_SCORE_THRESHOLD)
+
+
+def _with_options(verb: Callable[..., Any], score_threshold: float) -> Callable[..., Any]:
     @functools.wraps(verb)
     def with_settings(**options: Any) -> Any:
         own = {name: value for name, value in options.items() if name not in _SHARED}
         return verb(run=_run_settings(**{name: options[name] for name in _SHARED}), **own)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed((_score_threshold(score_threshold), *_OPTIONS)):
         with_settings = option(with_settings)
     return with_settings
 
@@ -122,6 +117,7 @@ def detection_options(verb: Callable[..., Any]) -> Callable[..., Any]:
 _SHARED = frozenset(
     {
         "score_threshold",
+        "thresholds",
         "nms_threshold",
         "class_agnostic",
         "top_k",
@@ -130,46 +126,36 @@ _SHARED = frozenset(
         "exclude_classes",
         "profile",
     }
-    | {"checkpoint", "anchors", "anchor_rounding", "anchor_clip", "resize", "colour_order"}
-    | {"classes_file", "class_list", "device", "threads", "batch_size", "quiet", "verbose"}
+    | {"checkpoint", "device", "threads", "batch_size", "quiet", "verbose"}
+    | FACT_NAMES
 )
 
 
 def _run_settings(
     *,
     checkpoint: str,
-    anchors: str | None,
-    anchor_rounding: AnchorRounding | None,
-    anchor_clip: AnchorClip | None,
-    resize: ResizeRule | None,
-    colour_order: ColourOrder | None,
-    classes_file: Path | None,
-    class_list: str | None,
     device: Device,
     threads: int | None,
     batch_size: int,
     quiet: bool,
     verbose: bool,
-    **detection: Any,
+    thresholds: Path | None,
+    **options: Any,
 ) -> RunSettings:
-    class_names = read_class_file(classes_file) if classes_file else None
+    facts = {name: options.pop(name) for name in FACT_NAMES}
+    for_classes = read_thresholds(thresholds) if thresholds else None
     settings = RunSettings(
-        checkpoint=CheckpointSettings(
-            checkpoint,
-            anchors=anchors,
-            class_names=class_names,
-            class_list=_CLASS_LISTS[class_list] if class_list else None,
-            anchor_rounding=anchor_rounding,
-            anchor_clip=anchor_clip,
-            resize=resize,
-            colour_order=colour_order,
+        checkpoint=checkpoint_settings(checkpoint, **facts),
+        detection=DetectionSettings(
+            **options, class_thresholds=tuple(for_classes.classes.items()) if for_classes else ()
         ),
-        detection=DetectionSettings(**detection),
         session=SessionSettings(device=device, intra_op_threads=threads),
         batch_size=batch_size,
         talk=Talk(quiet=quiet, verbose=verbose),
+        thresholds=for_classes,
     )
-    check_class_names(settings.checkpoint, (*settings.detection.classes, *settings.detection.exclude_classes))
+    named = (*settings.detection.classes, *settings.detection.exclude_classes)
+    check_class_names(settings.checkpoint, (*named, *(for_classes.classes if for_classes else ())))
     return settings
 
 

@@ -11,10 +11,7 @@ import tensorflow as tf
 
 from ssd_detect.arrays import Floats
 from ssd_detect.conventions import ResizeRule
-from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, gamma_name, network
-
-# Added under the square root when a feature vector is brought to length one; as in the reference port.
-_L2_EPSILON = 1e-12
+from ssd_detect.model.spec import L2_EPSILON, Conv, Head, ModelSpec, Pool, gamma_name, network
 
 
 @dataclass(frozen=True)
@@ -41,11 +38,16 @@ def build_graph(spec: ModelSpec, variables: Mapping[str, Floats], device: str | 
     graph = tf.Graph()
     with graph.as_default(), tf.device(device):
         pictures = tf.compat.v1.placeholder(tf.uint8, [None, None, None, 3], name="pictures")
-        inputs = tf.subtract(_resize(pictures, spec), tf.constant(spec.mean_rgb), name="inputs")
-        inputs = tf.ensure_shape(inputs, [None, spec.size, spec.size, 3])
-        scores, offsets = _network_outputs(inputs, spec, variables)
+        inputs = network_inputs(pictures, spec)
+        scores, offsets = network_outputs(inputs, spec, variables)
     graph.finalize()
     return SsdGraph(graph, pictures, inputs, scores, offsets)
+
+
+def network_inputs(pictures: Any, spec: ModelSpec) -> Any:
+    """Add to the current graph what makes (B, size, size, 3) float32 of `pictures`, as in `SsdGraph`."""
+    inputs = tf.subtract(_resize(pictures, spec), tf.constant(spec.mean_rgb), name="inputs")
+    return tf.ensure_shape(inputs, [None, spec.size, spec.size, 3])
 
 
 def _resize(pictures: Any, spec: ModelSpec) -> Any:
@@ -59,7 +61,14 @@ def _resize(pictures: Any, spec: ModelSpec) -> Any:
     return tf.raw_ops.ResizeBilinear(images=pictures, size=size, half_pixel_centers=half_pixel)
 
 
-def _network_outputs(inputs: Any, spec: ModelSpec, variables: Mapping[str, Floats]) -> tuple[Any, Any]:
+def network_outputs(inputs: Any, spec: ModelSpec, variables: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Add the network to the current graph; scores and offsets as in `SsdGraph`.
+
+    Args:
+        inputs: what `network_inputs` made.
+        spec: what the network is.
+        variables: the weights, arrays or tensors of the same graph.
+    """
     described = network(spec.size)
     outputs: dict[str, Any] = {}
     x = inputs
@@ -73,23 +82,23 @@ def _network_outputs(inputs: Any, spec: ModelSpec, variables: Mapping[str, Float
     return scores, tf.concat(offsets, axis=1, name="offsets")  # (B, N, 4)
 
 
-def _convolve(x: Any, conv: Conv, variables: Mapping[str, Floats]) -> Any:
+def _convolve(x: Any, conv: Conv, variables: Mapping[str, Any]) -> Any:
     # Zeros go round explicitly: SAME would pad a stride-2 map of even size on two sides only, unlike Caffe.
     pad = [conv.pad, conv.pad]
-    kernel = tf.constant(variables[f"{conv.name}/weights"])
+    kernel = tf.convert_to_tensor(variables[f"{conv.name}/weights"])
     y = tf.nn.conv2d(x, kernel, conv.stride, [[0, 0], pad, pad, [0, 0]], dilations=conv.dilation)
-    return tf.nn.bias_add(y, tf.constant(variables[f"{conv.name}/biases"]))
+    return tf.nn.bias_add(y, tf.convert_to_tensor(variables[f"{conv.name}/biases"]))
 
 
 def _pool(x: Any, pool: Pool) -> Any:
     return tf.nn.max_pool2d(x, pool.kernel, pool.stride, "SAME")
 
 
-def _head(x: Any, head: Head, spec: ModelSpec, variables: Mapping[str, Floats]) -> tuple[Any, Any]:
+def _head(x: Any, head: Head, spec: ModelSpec, variables: Mapping[str, Any]) -> tuple[Any, Any]:
     """Logits (B, anchors of the map, C) and offsets (B, anchors of the map, 4): row, column, anchor of the cell."""
     if head.normalised:
-        gamma = tf.constant(variables[gamma_name(head)])  # (channels,)
-        x = tf.nn.l2_normalize(x, axis=-1, epsilon=_L2_EPSILON) * gamma  # over the channels of each cell
+        gamma = tf.convert_to_tensor(variables[gamma_name(head)])  # (channels,)
+        x = tf.nn.l2_normalize(x, axis=-1, epsilon=L2_EPSILON) * gamma  # over the channels of each cell
     num_classes = len(spec.class_names)
     logits = _convolve(x, _head_conv(f"{head.scope}/conv_cls", head.anchors_per_cell * num_classes), variables)
     offsets = _convolve(x, _head_conv(f"{head.scope}/conv_loc", head.anchors_per_cell * 4), variables)

@@ -1,32 +1,36 @@
-"""Finding a checkpoint by whatever the user gives: a name, a file, a folder, a zip. Imports no TensorFlow."""
+"""Finding a checkpoint by whatever the user gives: a name, a file, a folder, a zip.
+
+Imports neither TensorFlow nor NumPy.
+"""
 
 import re
-import shutil
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
 from ssd_detect.errors import CheckpointError
-from ssd_detect.model.manifest import manifest
+from ssd_detect.model.manifest import manifest, manifest_faults
+from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
+_V1_NAME = re.compile(r"\.ckpt(-\d+)?$")
 _EXPECTED = (
-    "expected a name ({names}), a TensorFlow checkpoint (its prefix, its .index or .data file, its folder, or a .zip "
-    "of it) or a .safetensors file"
+    "expected a name (ssd-detect checkpoints list tells them), a TensorFlow checkpoint (its prefix, its .index or "
+    ".data file, its folder, or a .zip of it), a SavedModel folder, or a file: "
+    ".safetensors, .caffemodel, .pth, .h5, .pb"
 )
-_GLOB_CHARACTERS = frozenset("*?[]\\")
 
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """Where weights lie. `path` is the file, or for `tensorflow` the prefix of its files; `files` are to be hashed."""
+    """Where weights lie.
 
-    kind: Literal["tensorflow", "zip", "safetensors"]
+    Args:
+        kind: what they are.
+        path: the file; of a V2 checkpoint (`tensorflow`) the prefix of its files; of a SavedModel its folder.
+        files: all that are read, to be hashed one after the other.
+    """
+
+    kind: Kind
     path: Path
     files: tuple[Path, ...]
 
@@ -37,21 +41,49 @@ def locate(given: str) -> FoundCheckpoint:
     Raises:
         CheckpointError: nothing there, several there, or something else; says what was found.
     """
-    if given in manifest():
-        return _from_file(manifest()[given].file)
-    path = Path(given)
+    path = _path_in_manifest(given) if given in manifest() else Path(given)
     if path.is_dir():
         return _from_folder(path)
     prefix = _prefix_of(path)
     if _with_suffix(prefix, ".index").is_file() or _data_files(prefix):
         return _from_prefix(prefix)
     if path.is_file():
-        return _from_file(path)
-    raise CheckpointError(f"{given}: no such checkpoint; {_expected()}")
+        return found_file(path)
+    left_out = "".join(f"; {fault}" for fault in manifest_faults())  # the name may stand in one of those lists
+    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}{left_out}")
 
 
-def _expected() -> str:
-    return _EXPECTED.format(names=", ".join(manifest()))
+def _path_in_manifest(name: str) -> Path:
+    entry = manifest()[name]
+    path = entry.path()
+    if path is None:
+        raise CheckpointError(f"{name}: {entry.file} is not here; {entry.how_to_get}")
+    return path
+
+
+def found_file(path: Path) -> FoundCheckpoint:
+    """The checkpoint that an existing file is, or belongs to.
+
+    Raises:
+        CheckpointError: it is none; says what it is.
+    """
+    if path.suffix == ".index":
+        return _from_prefix(path.with_suffix(""))
+    try:
+        sniffed = sniff(path)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot read the checkpoint: {error.strerror or error}") from error
+    if sniffed.kind is None:
+        raise CheckpointError(f"{path}: is no checkpoint ({sniffed.what}); {_EXPECTED}")
+    if sniffed.kind == "saved-model":
+        return _from_saved_model(path)
+    return FoundCheckpoint(sniffed.kind, path, (path,))
+
+
+def _from_saved_model(graph: Path) -> FoundCheckpoint:
+    variables = graph.parent / "variables" / "variables"
+    files = _from_prefix(variables).files if _with_suffix(variables, ".index").exists() else ()
+    return FoundCheckpoint("saved-model", graph.parent, (graph, *files))
 
 
 def _prefix_of(path: Path) -> Path:
@@ -93,38 +125,25 @@ def _from_prefix(prefix: Path) -> FoundCheckpoint:
     return FoundCheckpoint("tensorflow", prefix, (index, *data))
 
 
-def _from_file(path: Path) -> FoundCheckpoint:
-    if not path.is_file():
-        raise CheckpointError(f"{path}: the checkpoint file is missing; install ssd-detect again")
-    if path.suffix.lower() == ".safetensors":
-        return FoundCheckpoint("safetensors", path, (path,))
-    if zipfile.is_zipfile(path):
-        return FoundCheckpoint("zip", path, (path,))
-    raise CheckpointError(f"{path}: is no checkpoint ({_what_is(path)}); {_expected()}")
-
-
-def _what_is(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(512)
-    if not head:
-        return "an empty file"
-    if head.isascii() and b"\0" not in head:
-        return "a text file"
-    return f"a file of {path.stat().st_size:,} bytes in another format"
-
-
 def _from_folder(folder: Path) -> FoundCheckpoint:
     for pattern in ("*", "*/*", "*/*/*"):  # unzipping often puts the folder into a folder of the same name
         found = [p for p in sorted(folder.glob(pattern)) if p.is_file() and not p.name.startswith("._")]
-        indexes = [p for p in found if p.suffix == ".index"]
-        others = [p for p in found if p.suffix.lower() in (".safetensors", ".zip")]
-        choice = _latest(folder, indexes) if len(indexes) > 1 else indexes or others
+        choice = _choice(folder, found)
         if len(choice) == 1:
-            return _from_prefix(_prefix_of(choice[0])) if choice[0].suffix == ".index" else _from_file(choice[0])
+            return found_file(choice[0])
         if choice:
             names = ", ".join(str(p.relative_to(folder)) for p in choice[:5])
             raise CheckpointError(f"{folder}: holds {len(choice)} checkpoints ({names}); name the one to use")
-    raise CheckpointError(f"{folder}: a folder without a checkpoint; {_expected()}")
+    raise CheckpointError(f"{folder}: a folder without a checkpoint; {_EXPECTED}")
+
+
+def _choice(folder: Path, files: list[Path]) -> list[Path]:
+    """Of a folder's files those by which checkpoints are opened."""
+    graphs = [p for p in files if p.name == "saved_model.pb"]
+    indexes = [p for p in files if p.suffix == ".index"]
+    if graphs or indexes:
+        return graphs or (_latest(folder, indexes) if len(indexes) > 1 else indexes)
+    return [p for p in files if p.suffix.lower() in SUFFIXES or _V1_NAME.search(p.name)]
 
 
 def _latest(folder: Path, indexes: list[Path]) -> list[Path]:
@@ -136,55 +155,3 @@ def _latest(folder: Path, indexes: list[Path]) -> list[Path]:
     match = re.search(r'^model_checkpoint_path: "([^"]+)"', text, re.MULTILINE)
     named = [p for p in indexes if match and p.name == PurePosixPath(match.group(1)).name + ".index"]
     return named or indexes
-
-
-@contextmanager
-def tensorflow_prefix(found: FoundCheckpoint) -> Iterator[str]:
-    """A prefix that TensorFlow can open: zips are unpacked, and odd paths bypassed, in a temporary folder."""
-    if found.kind == "tensorflow" and _is_plain(found.path):
-        yield str(found.path)
-        return
-    with tempfile.TemporaryDirectory(prefix="ssd-detect-") as folder:
-        if found.kind == "zip":
-            yield _unpack(found.path, Path(folder))
-        else:
-            for file in found.files:
-                _link_or_copy(file, Path(folder) / ("model" + file.name.removeprefix(found.path.name)))
-            yield str(Path(folder) / "model")
-
-
-def _is_plain(path: Path) -> bool:
-    """TensorFlow takes *, ? and [ in a path for patterns, and cannot take bytes that are not UTF-8."""
-    text = str(path)
-    return not (_GLOB_CHARACTERS & set(text)) and not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    try:
-        target.symlink_to(source.resolve())
-    except OSError:  # Windows without the right to make links
-        shutil.copyfile(source, target)
-
-
-def _unpack(archive_path: Path, folder: Path) -> str:
-    """Unpack the one checkpoint in a zip under plain names, whatever paths its members claim; return its prefix."""
-    try:
-        with zipfile.ZipFile(archive_path) as archive:
-            indexes = [
-                n for n in archive.namelist() if n.endswith(".index") and not PurePosixPath(n).name.startswith("._")
-            ]
-            if len(indexes) != 1:
-                raise CheckpointError(
-                    f"{archive_path}: holds {len(indexes)} TensorFlow checkpoints, expected one (.index and .data file)"
-                )
-            prefix = indexes[0].removesuffix(".index")
-            for member in archive.namelist():
-                rest = member.removeprefix(prefix)
-                if rest != member and (rest == ".index" or _DATA_SUFFIX.fullmatch(rest)):
-                    with archive.open(member) as source, (folder / ("model" + rest)).open("wb") as target:
-                        shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError) as error:
-        raise CheckpointError(f"{archive_path}: cannot unpack this zip: {error}") from error
-    if not _data_files(folder / "model"):
-        raise CheckpointError(f"{archive_path}: holds {prefix}.index but not its .data file; both are needed")
-    return str(folder / "model")

@@ -2,13 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.classes import CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.model.spec import ModelSpec
+
+METADATA_NAME = "ssd_detect/metadata"
+"""In formats that know variables only: a string of JSON, the metadata's keys and values."""
+
+ABOUT = ("origin", "training_data", "licence")
+"""What people should know of weights, wherever they go; as in the manifest."""
+
+_ASSUMED = "assumed"
 
 
 def spec_metadata(spec: ModelSpec) -> dict[str, str]:
@@ -25,6 +33,21 @@ def spec_metadata(spec: ModelSpec) -> dict[str, str]:
         "channel_order": "RGB",
         "profile": spec.profile.value,
     }
+
+
+def written_metadata(spec: ModelSpec, about: Mapping[str, str], assumed: Iterable[str]) -> dict[str, str]:
+    """All metadata of a file that we write: `spec`, what else is known `about` it, and which facts were only assumed.
+
+    The facts that nobody has settled, fields of `ModelSpec` or `colour_order`, stay noted with the weights: writing
+    them elsewhere makes them no surer.
+    """
+    unsure = sorted(assumed)
+    return spec_metadata(spec) | dict(about) | ({_ASSUMED: ",".join(unsure)} if unsure else {})
+
+
+def assumed_by_metadata(metadata: Mapping[str, str]) -> frozenset[str]:
+    """The facts of which a file that we wrote says that they were assumed; none when all were sure."""
+    return frozenset(filter(None, metadata.get(_ASSUMED, "").split(",")))
 
 
 def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRu
 
 SIZES = (300, 512)
 MEAN_RGB = (123.0, 117.0, 104.0)
+L2_EPSILON = 1e-12
+"""The least sum of squares by whose root a feature vector is divided; as in the reference port."""
 
 
 @dataclass(frozen=True)

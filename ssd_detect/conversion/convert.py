@@ -1,0 +1,138 @@
+"""A checkpoint into another format: read, write aside, prove, and only then give the name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from ssd_detect.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.conversion.proof import Proof, prove
+from ssd_detect.conversion.quantise import stored_tensors
+from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
+from ssd_detect.conversion.staging import check_targets, give_names, staged
+from ssd_detect.errors import MissingPackageError, OutputError
+from ssd_detect.files import explained_writing
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.facts import Origin
+from ssd_detect.model.locate import locate
+from ssd_detect.model.metadata import written_metadata
+
+_QUANTISED = {
+    Precision.FLOAT32: {},
+    Precision.FLOAT16: {"quantised": "float16 kernels"},
+    Precision.INT8: {"quantised": "int8, symmetric, per output channel: weight = int8 * scale"},
+}
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """What was written.
+
+    Args:
+        files: the files, or the folder of a SavedModel.
+        num_bytes: of all of it.
+        proof: what the proof measured.
+        assumed: what was only assumed about the source, in words; the written file says so too.
+    """
+
+    files: tuple[Path, ...]
+    num_bytes: int
+    proof: Proof
+    assumed: tuple[str, ...]
+
+
+class _Format(NamedTuple):
+    """How one format is written and read. `name` is that of the file before it is proved."""
+
+    name: str
+    write: Callable[[Path, Outgoing], None]
+    read: Callable[[Path, Outgoing], ReadBack]
+
+
+def convert(settings: ConvertSettings, on_stage: Callable[[str], None] = lambda stage: None) -> ConversionReport:
+    """Convert a checkpoint; what is not proved leaves nothing behind.
+
+    Args:
+        settings: what to convert into what.
+        on_stage: is told `reading`, `writing` and `proving` as each begins.
+
+    Raises:
+        CheckpointError: the source cannot be used, or its weights do not fit the precision.
+        SettingError: anchors or class names that do not fit the source.
+        OutputError: the target may not be written, the system refuses, or the proof fails.
+        MissingPackageError: onnx or onnxruntime is not installed.
+    """
+    written_as = _format(settings.file_format)
+    sources = locate(settings.checkpoint.given).files
+    check_targets(settings.target, settings.file_format, sources, overwrite=settings.overwrite)
+    on_stage("reading")
+    checkpoint = load_checkpoint(settings.checkpoint)
+    outgoing = _outgoing(checkpoint, settings.precision)
+    with staged(settings.target) as folder:
+        aside = folder / written_as.name
+        on_stage("writing")
+        _write(written_as, aside, outgoing, settings.target)
+        on_stage("proving")
+        proof = _proved(written_as, aside, checkpoint, outgoing, settings)
+        files = give_names(aside, settings.target, settings.file_format, overwrite=settings.overwrite)
+    return ConversionReport(files, sum(map(_num_bytes, files)), proof, checkpoint.assumed)
+
+
+def _format(file_format: FileFormat) -> _Format:
+    if file_format is FileFormat.ONNX:
+        return _onnx()
+    if file_format is FileFormat.SAVED_MODEL:
+        from ssd_detect.conversion.to_saved_model import read_saved_model, write_saved_model
+
+        return _Format("model", write_saved_model, read_saved_model)
+    if file_format is FileFormat.TENSORFLOW:
+        from ssd_detect.conversion.to_tensorflow import read_tensorflow, write_tensorflow
+
+        return _Format("model.ckpt", write_tensorflow, read_tensorflow)
+    from ssd_detect.conversion.to_safetensors import read_safetensors, write_safetensors
+
+    return _Format("model.safetensors", write_safetensors, read_safetensors)
+
+
+def _onnx() -> _Format:
+    try:
+        from ssd_detect.conversion.to_onnx import read_onnx, write_onnx
+    except ImportError as error:
+        raise MissingPackageError(
+            f'ONNX files need the packages onnx and onnxruntime ({error}): pip install "ssd-detect[onnx]"'
+        ) from error
+    return _Format("model.onnx", write_onnx, read_onnx)
+
+
+def _outgoing(checkpoint: Checkpoint, precision: Precision) -> Outgoing:
+    source = {"source_name": checkpoint.name, "source_sha256": checkpoint.sha256}
+    assumed = [fact for fact, origin in checkpoint.origins.items() if origin is Origin.ASSUMED]
+    metadata = written_metadata(checkpoint.spec, {**source, **checkpoint.about, **_QUANTISED[precision]}, assumed)
+    return Outgoing(
+        checkpoint.spec, stored_tensors(checkpoint.variables, precision), metadata, step=checkpoint.step or 0
+    )
+
+
+def _write(written_as: _Format, aside: Path, outgoing: Outgoing, target: Path) -> None:
+    try:
+        with explained_writing(target):
+            written_as.write(aside, outgoing)
+    except tf.errors.OpError as error:
+        reason = error.message.strip().splitlines()[0]
+        raise OutputError(f"{target}: cannot be written: {reason}") from error
+
+
+def _proved(
+    written_as: _Format, aside: Path, checkpoint: Checkpoint, outgoing: Outgoing, settings: ConvertSettings
+) -> Proof:
+    try:
+        return prove(checkpoint, outgoing, settings.precision, lambda: written_as.read(aside, outgoing))
+    except OutputError as error:
+        raise OutputError(f"{settings.target}: {error}") from error
+
+
+def _num_bytes(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())

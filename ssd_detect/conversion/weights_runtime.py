@@ -1,0 +1,29 @@
+"""Running a written checkpoint as `ssd-detect image` would: our own reader, our own graph, on the CPU."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.conversion.outgoing import Outputs
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.session import NetworkSession
+from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
+
+
+def open_session(checkpoint: Checkpoint) -> NetworkSession:
+    """On the CPU, whatever there is: the numbers of a proof must not depend on a GPU."""
+    return NetworkSession(checkpoint, SessionSettings(Device("cpu")))
+
+
+def run_loaded(path: Path) -> Callable[[Pixels, Floats], Outputs]:
+    """The network in the file at `path`, as `ReadBack.run`."""
+    checkpoint = load_checkpoint(CheckpointSettings(str(path)))
+    session = open_session(checkpoint)
+    mean = np.array(checkpoint.spec.mean_rgb, np.float32)
+
+    def run(picture: Pixels, resized: Floats) -> Outputs:
+        return Outputs(*session.run_resized(resized - mean), None)
+
+    return run
