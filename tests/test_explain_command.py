@@ -87,6 +87,16 @@ class TestResults:
         assert reasons["chair"] == "class-excluded"
         assert "detected" in reasons.values()
 
+    def test_thresholds_of_classes(self, media: Path) -> None:
+        Path("chosen.json").write_text('{"schema": "ssd-detect.thresholds/1", "classes": {"chair": 0.25}}')
+        result = explain(media / "coffee.png", "--at", "300,200", "--json", "-", "--thresholds", "chosen.json")
+        value = read_json(result.stdout)
+        assert value["thresholds"]["classes"] == {"chair": 0.25}
+        (found,) = value["detections"]
+        assert found["class"] == "chair"
+        assert value["explained"][0]["outcome"]["threshold"] == 0.25
+        assert " passes 0.25 by " in result.stderr
+
     def test_a_region_alone(self, media: Path) -> None:
         result = explain(media / "coffee.png", "--region", "300,200,310,210")
         assert result.exit_code == 0

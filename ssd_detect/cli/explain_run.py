@@ -95,7 +95,7 @@ def _explained(
 
     with open_detector(run) as detector:
         scores, offsets = detector.raw_outputs(picture.pixels)
-        raw = RawPicture(scores, offsets, detector.anchors, detector.wanted, detector.settings)
+        raw = RawPicture(scores, offsets, detector.anchors, detector.wanted, detector.settings, detector.thresholds)
         explanation = explain(raw, detector.spec.anchors, detector.class_names, picture.size, question)
         provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, detector.settings)
         tell_stage_times(detector, run.talk)

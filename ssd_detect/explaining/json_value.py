@@ -89,6 +89,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     remover = outcome.remover
     return {
         "reason": outcome.reason.value,
+        "threshold": _number(outcome.threshold),
         "margin": _number(outcome.margin),
         "detection": outcome.detection,
         "iou": _number(outcome.iou),

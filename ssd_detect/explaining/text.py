@@ -56,13 +56,12 @@ def _about_detections(explanation: Explanation) -> Iterator[str]:
 
 def _about_detection(explained: DetectionExplained, explanation: Explanation) -> Iterator[str]:
     made_by, settings = explained.made_by, explanation.settings
+    outcome = made_by.outcome
     found, box = explanation.detections[explained.number - 1]
     yield f"Detection {explained.number}: {_class(found)}, box {_box(box)}"
     yield from _about_anchor(made_by.anchor, explanation.input_side)
-    yield from _row(
-        "threshold", f"{found.score:.3f} passes {settings.score_threshold:g} by {made_by.outcome.margin:.3f}"
-    )
-    yield from _row("candidate", _rank(made_by.outcome, settings))
+    yield from _row("threshold", f"{found.score:.3f} passes {outcome.threshold:g} by {outcome.margin:.3f}")
+    yield from _row("candidate", _rank(outcome, settings))
     yield from _row("overlap", _closest(explained, settings))
     yield from _row("removed", _counted(explained.num_removed, len(explained.removed), "box", "boxes"))
     yield from _table(explained.removed)
@@ -163,7 +162,7 @@ def _why(proposal: Proposal, settings: DetectionSettings) -> str:
     if reason is Reason.CLASS_EXCLUDED:
         return f"not looked for: the class {proposal.found.class_name} is left out"
     if reason is Reason.BELOW_THRESHOLD:
-        return _below(outcome.margin, settings)
+        return _below(outcome)
     if reason is Reason.BEYOND_TOP_K:
         return f"number {outcome.rank} by score, beyond the {outcome.limit} that are compared (top-k)"
     if reason is Reason.BEYOND_LIMIT:
@@ -174,10 +173,10 @@ def _why(proposal: Proposal, settings: DetectionSettings) -> str:
     return _NO_BOX[reason]
 
 
-def _below(margin: float, settings: DetectionSettings) -> str:
-    if math.isnan(margin):
+def _below(outcome: Outcome) -> str:
+    if math.isnan(outcome.margin):
         return "its score is not a number"
-    return f"below the threshold {settings.score_threshold:g} by {-margin:.3f}"
+    return f"below the threshold {outcome.threshold:g} by {-outcome.margin:.3f}"
 
 
 def _row(name: str, told: str) -> Iterator[str]:
