@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from ssd_detect.cli.checkpoint_facts import ANCHOR_PRESET_NAMES
 from ssd_detect.cli.dataset_run import OpenOptions, run_check, run_convert, run_stats
-from ssd_detect.cli.options import ANCHOR_PRESET_NAMES
 from ssd_detect.cli.talk import Talk
 from ssd_detect.errors import ExitStatus
 
