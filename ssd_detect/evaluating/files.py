@@ -1,5 +1,6 @@
 """The files of an evaluation: whether they may be written, and writing them."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from ssd_detect.formats.writer import write_whole
 from ssd_detect.reporting.details import ReportDetails
 from ssd_detect.reporting.findings import find
 from ssd_detect.reporting.numbers import metrics
-from ssd_detect.reporting.report import check_report, write_report
+from ssd_detect.reporting.report import PAGE_FILE, check_report, write_report
 
 
 def is_coco_file(dataset: Dataset) -> bool:
@@ -44,26 +45,26 @@ def check_files(settings: EvalSettings) -> None:
             check_report(settings.folder, overwrite=settings.overwrites)
 
 
-def write_files(result: EvaluationResult, details: ReportDetails, settings: EvalSettings) -> list[Path]:
-    """Write what the settings ask for; returns the names for people.
+def write_files(result: EvaluationResult, details: ReportDetails, settings: EvalSettings) -> Iterator[Path]:
+    """Write what the settings ask for; the files that people look for, each when it is there.
 
     Raises:
         OutputError: a file may not be written.
-        MissingPackageError: the page needs matplotlib; all else is written.
+        MissingPackageError: last of all: the page needs matplotlib.
     """
     overwrite = settings.overwrites
-    written = []
+    if settings.keep_raw is not None:  # by the run itself
+        yield settings.keep_raw
     if settings.json_file is not None:
         write_whole(settings.json_file, json_file(metrics(result, find(details), details)), overwrite=overwrite)
-        written.append(settings.json_file)
+        yield settings.json_file
     if settings.write_thresholds is not None:
         write_thresholds(settings.write_thresholds, chosen_thresholds(details, settings), overwrite=overwrite)
-        written.append(settings.write_thresholds)
+        yield settings.write_thresholds
     if settings.folder is not None:
         write_compared(details, settings.folder, overwrite=overwrite)
         write_report(result, details, settings.folder, overwrite=overwrite)
-        written.append(settings.folder)
-    return written
+        yield settings.folder / PAGE_FILE
 
 
 def chosen_thresholds(details: ReportDetails, settings: EvalSettings) -> ScoreThresholds:
