@@ -14,9 +14,9 @@ from ssd_detect.reporting.plotting import (
     SKY,
     YELLOW,
     PagePicture,
+    label_ticks,
     new_figure,
     to_page_picture,
-    write_names,
 )
 
 KIND_COLOURS = {
@@ -41,8 +41,7 @@ def error_figure(errors: ErrorKinds) -> PagePicture:
     for label, counts, colour in (*parts, ("missed", errors.missed_counts[1:], _MISSED_COLOUR)):
         axes.barh(rows, counts, left=begin, color=colour, edgecolor="#444444", linewidth=0.4, label=label)
         begin = begin + counts
-    axes.set_yticks(rows, names)
-    write_names(axes.get_yticklabels(), names)
+    label_ticks(axes.yaxis, names)
     axes.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, max(1.0, begin.max(initial=0) * 1.03)), xlabel="number of errors")
     axes.grid(True, axis="x")
     figure.legend(loc="outside upper left", ncols=len(parts) + 1, frameon=False)
@@ -78,12 +77,10 @@ def confusion_figure(matrix: ConfusionMatrix) -> PagePicture:
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(1, totals)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for set_ticks in (axes.set_xticks, axes.set_yticks):
-        set_ticks(range(len(names)), names)
     axes.tick_params(axis="x", rotation=90)
     axes.tick_params(length=0, labelsize=8 if len(names) <= 60 else 7)
-    write_names(axes.get_xticklabels(), names)
-    write_names(axes.get_yticklabels(), names)
+    for axis in (axes.xaxis, axes.yaxis):
+        label_ticks(axis, names)
     axes.set(xlabel="detected as", ylabel="annotated as")
     axes.spines[:].set_visible(False)
     if len(names) <= _MOST_NUMBERED:

@@ -67,20 +67,19 @@ def _origin(facts: RunFacts) -> dict[str, Any]:
 
 
 def voc_title(result: VocResult) -> str:
-    """Such as `VOC07 AP at IoU 0.5`."""
-    return f"{result.metric.upper()} AP at IoU {result.iou_threshold:g}"
+    """Such as `VOC07 AP at IoU 0.5`; the number does not stand on a line of its own."""
+    return f"{result.metric.upper()} AP at IoU\u00a0{result.iou_threshold:g}"
 
 
 def _rows(result: EvaluationResult, findings: Findings) -> Iterator[Sequence[str]]:
-    kinds = [kind.name.lower() for kind in ErrorKind]
     yield (
         *("class", "class_id", "objects", "difficult", "detections"),
         *(f"{one.metric}_ap_{one.iou_threshold:g}" for one in result.voc),
         *(("coco_ap", "coco_ap50", "coco_ap75", "coco_ar100") if result.coco else ()),
         *(f"ap_{size.name}" for size in findings.sizes),
         *("threshold", "threshold_precision", "threshold_recall"),
-        *kinds,
-        "missed",
+        *(f"detections_{kind.name.lower()}" for kind in ErrorKind),
+        "objects_missed",
     )
     for i, one in enumerate(findings.curves.classes):
         coco, chosen = result.coco.classes[i] if result.coco else None, findings.for_precision[i]

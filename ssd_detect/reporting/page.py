@@ -87,7 +87,7 @@ def make_page(result: EvaluationResult, findings: Findings, details: ReportDetai
     checkpoint = "saved predictions" if facts.provenance is None else facts.provenance.checkpoint_name
     names = [name_to_text(checkpoint), name_to_text(facts.dataset)]
     heading = join(map(foreign, names), " on ")
-    content = page.whole(" on ".join(names), heading, sections.facts_list(facts, result))
+    content = page.whole(" on ".join(names), heading, sections.facts_list(facts, result), sections.tiles(result))
     return content, page.pictures
 
 
@@ -149,7 +149,7 @@ def _add_examples(page: Page, findings: Findings, details: ReportDetails) -> Non
 def _legend(text: str) -> Html:
     return element(
         "p",
-        f"{text} ",
+        f"{text} The box in question has the broad line. ",
         element("span", "detection", class_="key detection"),
         " ",
         element("span", "annotated object", class_="key object"),

@@ -28,9 +28,10 @@ def score_figure(findings: Findings) -> PagePicture:
     hits, alarms = findings.hit_scores, findings.false_alarm_scores
     figure = new_figure(PAGE_WIDTH, 340)
     upper, lower = figure.subplots(2, 1, sharex=True, sharey=True)
+    highest = max(np.histogram(scores, _BINS)[0].max() for scores in (hits, alarms))
+    upper.set_ylim(0.7, 2 * max(10, highest))  # before the scale, which looks for positive numbers otherwise
     _draw_histogram(upper, hits, BLUE, f"hits ({len(hits):,})")
     _draw_histogram(lower, alarms, ORANGE, f"false alarms ({len(alarms):,})")
-    upper.set_ylim(0.7, 2 * max(10, *(np.histogram(scores, _BINS)[0].max() for scores in (hits, alarms))))
     lower.set_xlabel("score")
     return to_page_picture(figure, "scores.png", _alt_of_scores(hits, alarms))
 

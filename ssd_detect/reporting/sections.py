@@ -8,6 +8,7 @@ from ssd_detect import __version__
 from ssd_detect.evaluation.findings import Calibration, ClassThreshold, ConfusionMatrix, ErrorKind, ErrorKinds
 from ssd_detect.evaluation.results import ClassResult, CocoResult, EvaluationResult, Interval
 from ssd_detect.formats.file_names import name_to_text
+from ssd_detect.formats.provenance import Provenance
 from ssd_detect.reporting.details import RunFacts
 from ssd_detect.reporting.findings import Findings
 from ssd_detect.reporting.markup import Html, count, element, foreign, join, number, table, to_html
@@ -36,16 +37,14 @@ def facts_list(facts: RunFacts, result: EvaluationResult) -> Html:
 def _facts(facts: RunFacts, result: EvaluationResult) -> Iterator[tuple[str, str]]:
     split = "" if facts.split is None else join([", split ", foreign(facts.split)])
     yield "Data set", join([foreign(name_to_text(facts.dataset)), f" ({facts.dataset_kind}", split, ")"])
-    yield (
-        "Compared",
-        f"{result.num_pictures:,} pictures, {result.num_objects:,} objects, {result.num_detections:,} detections",
-    )
+    compared = ((result.num_pictures, "picture"), (result.num_objects, "object"), (result.num_detections, "detection"))
+    yield "Compared", ", ".join(_many(n, what) for n, what in compared)
     if facts.provenance is None:
         yield "Checkpoint", "not told by the predictions"
     else:
         yield "Checkpoint", foreign(name_to_text(facts.provenance.checkpoint_name))
         yield "SHA-256", element("code", facts.provenance.checkpoint_sha256)
-        yield "Detection", _thresholds(facts)
+        yield "Detection", _thresholds(facts.provenance)
     if facts.predictions is not None:
         yield "Predictions", foreign(name_to_text(facts.predictions))
     if facts.not_read:
@@ -55,19 +54,36 @@ def _facts(facts: RunFacts, result: EvaluationResult) -> Iterator[tuple[str, str
     yield "Command", element("code", facts.command)
 
 
-def _thresholds(facts: RunFacts) -> str:
-    assert facts.provenance is not None
+def _thresholds(provenance: Provenance) -> str:
+    chosen = provenance.settings
+    limits = (("candidates", chosen.top_k), ("detections", chosen.max_detections))
     return ", ".join(
-        f"{name.replace('_', ' ')} {'all' if value is None else value}"
-        for name, value in facts.provenance.to_dict()["thresholds"].items()
-        if not isinstance(value, dict)
+        [
+            f"score above {chosen.score_threshold:g}",
+            f"suppression at IoU {chosen.nms_threshold:g}{' across classes' if chosen.class_agnostic else ''}",
+            *(f"at most {limit:,} {what}" for what, limit in limits if limit is not None),
+            *(() if chosen.profile is None else [f"profile {chosen.profile.value}"]),
+        ]
     )
 
 
 def _not_read(names: Sequence[str]) -> Html:
     shown = join((foreign(name_to_text(name)) for name in names[:_MOST_NOT_READ]), ", ")
     more = f" and {len(names) - _MOST_NOT_READ:,} more" if len(names) > _MOST_NOT_READ else ""
-    return join([f"{len(names):,} pictures: ", shown, more])
+    return join([f"{_many(len(names), 'picture')}: ", shown, more])
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def tiles(result: EvaluationResult) -> Html:
+    """The numbers that everybody asks for first."""
+    means = [(voc_title(one), one.mean_ap) for one in result.voc]
+    if result.coco is not None:
+        means.append(("COCO AP, IoU 0.5 to 0.95", result.coco.numbers["AP"]))
+    pairs = (element("div", element("dt", f"mean {name}"), element("dd", number(value))) for name, value in means)
+    return element("dl", *pairs, class_="tiles")
 
 
 def means_table(result: EvaluationResult) -> Html:
