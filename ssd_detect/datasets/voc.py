@@ -52,7 +52,7 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
     if one_based is None:
         one_based = _counts_from_1(read, request, log)
     found = [picture.counted(one_based, log) for picture in read]
-    check_found(request, found, len(annotations), str(folder), log)
+    check_found(request, found, len(keys), str(folder), log)
     return RawDataset(DatasetKind.VOC, found, None)
 
 
@@ -65,7 +65,7 @@ def _keys(
 ) -> Sequence[str]:
     """Of the split; else all annotations, then, to be told, pictures that have none."""
     if request.split is not None and request.split != place.root.name:
-        return split_keys(place, request.split, log)
+        return split_keys(place, request.split, annotations.keys() | pictures.keys(), log)
     return [*annotations, *sorted(pictures.keys() - annotations.keys())]
 
 

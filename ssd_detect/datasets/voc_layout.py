@@ -4,6 +4,8 @@
 with one such data set in it; a folder of XML files with their pictures among them; `Annotations` itself.
 """
 
+import re
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from ssd_detect.media.sources.signatures import is_picture_suffix
 _ANNOTATIONS = ("annotations", "annotation", "xml", "xmls", "labels")
 _PICTURES = ("jpegimages", "images", "image", "pictures", "imgs")
 _HEAD_BYTES = 4096
+_FLAGGED = re.compile(r"(.*\S)\s+(?:-1|0|1)")
 _MOST_LOOKED_INTO = 20
 
 
@@ -56,11 +59,17 @@ def find_voc(folder: Path, split: str | None) -> VocPlace | None:
 def _place_in(folder: Path, split: str | None) -> VocPlace | None:
     annotations = child_folder(folder, *_ANNOTATIONS)
     if annotations is not None and _holds_annotations(annotations):
-        return VocPlace(annotations, child_folder(folder, *_PICTURES) or folder, folder)
+        return VocPlace(annotations, _pictures_in(folder) or folder, folder)
     if not _holds_annotations(folder, below=False):
         return None
     root = folder.parent if folder.name.casefold() in _ANNOTATIONS else folder
-    return VocPlace(folder, child_folder(root, *_PICTURES) or folder, root)
+    return VocPlace(folder, _pictures_in(root) or folder, root)
+
+
+def _pictures_in(root: Path) -> Path | None:
+    """The folder right below that is called like one of pictures, and holds some."""
+    found = child_folder(root, *_PICTURES)
+    return found if found and any(is_picture_suffix(p.suffix) for p in files_below(found)) else None
 
 
 def _holds_annotations(folder: Path, *, below: bool = True) -> bool:
@@ -83,11 +92,17 @@ def annotation_files(place: VocPlace) -> dict[str, Path]:
     return {stem_key(p, place.annotations): p for p in files_below(place.annotations) if p.suffix.lower() == ".xml"}
 
 
-def split_keys(place: VocPlace, split: str, log: ProblemLog) -> list[str]:
+def split_keys(place: VocPlace, split: str, known: Container[str], log: ProblemLog) -> list[str]:
     """The pictures of `ImageSets/Main/<split>.txt`, in its order, each once.
 
     A line is the name of a picture, without suffix; in files of one class (`aeroplane_test`) -1, 0 or 1 follows, which
     says whether the class is in the picture, and all lines count.
+
+    Args:
+        place: of the data set.
+        split: its name.
+        known: the names that there are.
+        log: takes what is odd.
 
     Raises:
         SettingError: no such split; the message names those that there are.
@@ -96,16 +111,28 @@ def split_keys(place: VocPlace, split: str, log: ProblemLog) -> list[str]:
     if split not in found:
         there = ", ".join(found) or "none: the folder has no ImageSets/Main/*.txt"
         raise SettingError(f"{place.root}: no split {split!r}; there are {there}")
-    path, keys = found[split], {}
+    path, keys = found[split], dict[str, int]()
     for number, line in enumerate(read_text(path, log).splitlines(), 1):
-        words = line.split()
-        if len(words) > 2 or words[1:] not in ([], ["-1"], ["0"], ["1"]):
+        if not line.strip():
+            continue
+        key, is_odd = _split_key(line.strip(), known)
+        if is_odd:
             log.add("split-line", path, f"{line.strip()!r}, expected a name, or a name and -1, 0 or 1", number)
-        if words and _without_suffix(words[0]) in keys:
-            log.add("split-twice", path, f"{words[0]!r} stands there twice", number)
-        if words:
-            keys[_without_suffix(words[0])] = number
+        if keys.setdefault(key, number) != number:
+            log.add("split-twice", path, f"{key!r} stands there twice", number)
     return list(keys)
+
+
+def _split_key(line: str, known: Container[str]) -> tuple[str, bool]:
+    """The name in a line, and whether the line is odd. Names may hold blanks."""
+    flagged = _FLAGGED.fullmatch(line)
+    for name in (line, flagged.group(1) if flagged else line):
+        if _without_suffix(name) in known:
+            return _without_suffix(name), False
+    first = _without_suffix(line.split()[0])
+    if first in known:
+        return first, True
+    return _without_suffix(flagged.group(1) if flagged else line), False
 
 
 def _without_suffix(name: str) -> str:

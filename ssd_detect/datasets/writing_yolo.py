@@ -29,5 +29,10 @@ def data_yaml(class_names: Sequence[str], split: str | None) -> bytes:
     keys = [split] if split in SPLITS else ["train", "val"]
     folder = f"images/{split}" if split else "images"
     places = "".join(f"{key}: {json.dumps(folder)}\n" for key in keys)
-    names = "".join(f"  {i}: {json.dumps(name)}\n" for i, name in enumerate(class_names[1:]))
-    return f"path: .\n{places}names:\n{names}".encode("ascii")
+    names = "".join(f"  {i}: {_quoted(name)}\n" for i, name in enumerate(class_names[1:]))
+    return f"path: .\n{places}names:\n{names}".encode()
+
+
+def _quoted(text: str) -> str:
+    """In double quotes. YAML's escapes are JSON's but for characters beyond 0xFFFF, which stand as they are."""
+    return f'"{"".join(c if ord(c) > 0xFFFF else json.dumps(c)[1:-1] for c in text)}"'

@@ -16,7 +16,7 @@ _KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{}#&*!|>%@,:-]
 _TOKEN = re.compile(
     r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[][{},]|:(?=\s|$|[\[\]{},])|(?:[^][{},:"']|:(?!\s|$)|(?<=\S)["'])+)"""
 )
-_MARKS = "&*!|>%@`"
+_MARKS = tuple("&*!|>%@`?[]{},#")  # no plain text begins with one
 
 
 class _Line(NamedTuple):
@@ -68,10 +68,11 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _without_comment(line: str) -> str:
     """A comment begins at a # after a blank that is in no quoted text."""
-    quote = ""
+    quote, escaped = "", False
     for i, character in enumerate(line):
         if quote:
-            quote = "" if character == quote else quote
+            quote = "" if character == quote and not escaped else quote
+            escaped = quote == '"' and character == "\\" and not escaped
         elif character in "\"'" and (i == 0 or line[i - 1] in " [{,:"):
             quote = character
         elif character == "#" and (i == 0 or line[i - 1] in " \t"):
@@ -156,6 +157,6 @@ def _scalar(text: str, number: int) -> str:
             return str(json.loads(text))
         except json.JSONDecodeError as error:
             raise ValueError(f"line {number}: {text} is no quoted text") from error
-    if text[:1] and text[0] in _MARKS:
+    if text[:1] in _MARKS or text[:2] in ("-", "- ") or ": " in text or text.endswith(":"):
         raise ValueError(f"line {number}: {text!r} is of a form that is not understood; write plain or quoted text")
     return "" if text in ("~", "null") else text

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssd_detect.datasets.listing import child_folder, files_below, folders_in, pictures_below
+from ssd_detect.datasets.listing import child_folder, files_below, folders_in, pictures_below, stem_key
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yaml_subset import Value, parse_yaml_subset
@@ -21,7 +21,8 @@ SPLITS = ("train", "val", "test")
 _ALIASES = {"valid": "val", "validation": "val"}
 _KEYS = ("path", *SPLITS, "names", "nc")
 _NAME_FILES = ("classes.txt", "obj.names", "classes.names")
-_MOST_LOOKED_INTO = 20
+_MOST_LOOKED_INTO = 20  # files, lines
+_LONGEST_LINE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,12 @@ def label_file(picture: Path) -> Path:
 
 
 def looks_like_labels(path: Path) -> bool:
-    """Whether the first line of a text file that is not blank is a class number and at least four more numbers."""
+    """Whether one of the first lines of a text file is a class number and at least four more numbers."""
     with path.open("rb") as file:
-        line = next((line for line in (file.readline(1 << 16) for _ in range(20)) if line.strip()), b"")
+        return any(_is_label_line(file.readline(_LONGEST_LINE)) for _ in range(_MOST_LOOKED_INTO))
+
+
+def _is_label_line(line: bytes) -> bool:
     fields = line.split()
     try:
         return len(fields) >= 5 and float(fields[0]).is_integer() and bool([float(v) for v in fields])
@@ -167,7 +171,7 @@ def _listed(line: str, place: Path, base: Path) -> Path:
 def _bare_folder(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace | None:
     """`images` and `labels`, or both together, without a YAML file."""
     images, labels = child_folder(folder, "images"), child_folder(folder, "labels")
-    if images and labels and _holds_labels(labels):
+    if images and labels and (_holds_labels(labels) or _are_partners(images, labels)):
         chosen = images if split is None else _split_below(images, split)
     elif _holds_labels(folder, below=False) and any(pictures_below(folder)):
         chosen = folder
@@ -195,6 +199,12 @@ def _holds_labels(folder: Path, *, below: bool = True) -> bool:
     files = files_below(folder) if below else (p for p in sorted(folder.iterdir()) if p.is_file())
     texts = [p for p in files if p.suffix.lower() == ".txt" and p.name not in _NAME_FILES][:_MOST_LOOKED_INTO]
     return any(looks_like_labels(p) for p in texts)
+
+
+def _are_partners(images: Path, labels: Path) -> bool:
+    """Whether texts are called like pictures: they may all be empty."""
+    texts = {stem_key(p, labels) for p in files_below(labels) if p.suffix.lower() == ".txt"}
+    return not texts.isdisjoint(pictures_below(images))
 
 
 def _names_beside(folder: Path, chosen: Path, labels: Path | None, log: ProblemLog) -> dict[int, str] | None:
