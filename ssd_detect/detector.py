@@ -135,6 +135,11 @@ class Detector:
         return self._decode.wanted
 
     @property
+    def thresholds(self) -> Floats | None:
+        """(C,) float32: the score threshold of each class; None where all have the same."""
+        return self._decode.thresholds
+
+    @property
     def class_names(self) -> tuple[str, ...]:
         """Name of each class id; 0 is the background."""
         return self.spec.class_names

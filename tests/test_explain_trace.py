@@ -78,15 +78,21 @@ class TestReasons:
 
     def test_detected(self) -> None:
         raw = raw_picture([[0.1, 0.875], [0.05, 0.9375]], [LEFT, RIGHT], DetectionSettings(0.5))
-        assert self.outcome(raw) == Outcome(Reason.DETECTED, 0.375, detection=2, rank=2)
+        assert self.outcome(raw) == Outcome(Reason.DETECTED, 0.5, 0.375, detection=2, rank=2)
 
     def test_class_excluded(self) -> None:
         raw = raw_picture([[0.1, 0.875]], [LEFT], DetectionSettings(0.5))
-        assert self.outcome(replace(raw, wanted=np.array([False, False]))) == Outcome(Reason.CLASS_EXCLUDED, 0.375)
+        assert self.outcome(replace(raw, wanted=np.array([False, False]))) == Outcome(Reason.CLASS_EXCLUDED, 0.5, 0.375)
 
     def test_below_threshold(self) -> None:
         raw = raw_picture([[0.7, 0.25]], [LEFT], DetectionSettings(0.5))
-        assert self.outcome(raw) == Outcome(Reason.BELOW_THRESHOLD, -0.25)
+        assert self.outcome(raw) == Outcome(Reason.BELOW_THRESHOLD, 0.5, -0.25)
+
+    def test_thresholds_of_classes(self) -> None:
+        raw = raw_picture([[0, 0.625, 0.25]], [LEFT], DetectionSettings(0.5))
+        raw = replace(raw, thresholds=np.array([0.5, 0.75, 0.125], np.float32))
+        assert self.outcome(raw, class_id=1) == Outcome(Reason.BELOW_THRESHOLD, 0.75, -0.125)
+        assert self.outcome(raw, class_id=2) == Outcome(Reason.DETECTED, 0.125, 0.125, detection=1, rank=1)
 
     def test_a_score_that_is_none(self) -> None:
         found = self.outcome(raw_picture([[0.7, np.nan]], [LEFT], DetectionSettings(0.5)))
@@ -101,7 +107,7 @@ class TestReasons:
 
     def test_beyond_top_k(self) -> None:
         raw = raw_picture([[0, 0.75], [0, 0.875]], [LEFT, RIGHT], DetectionSettings(0.5, top_k=1))
-        assert self.outcome(raw) == Outcome(Reason.BEYOND_TOP_K, 0.25, rank=2, limit=1)
+        assert self.outcome(raw) == Outcome(Reason.BEYOND_TOP_K, 0.5, 0.25, rank=2, limit=1)
 
     @pytest.mark.parametrize(("profile", "rank"), [(Profile.TUTORIAL, 3), (Profile.CAFFE, 2)])
     def test_rank_in_the_picture_or_in_the_class(self, profile: Profile, rank: int) -> None:
@@ -123,13 +129,13 @@ class TestReasons:
         raw = raw_picture([[0, 0.75]], [LEFT], DetectionSettings(0.5), profile)
         found = self.outcome(replace(raw, offsets=np.array([offset], np.float32)))
         limited = profile is Profile.TORCHVISION and np.isinf(offset).any()  # which makes a box of it
-        assert found == Outcome(Reason.DETECTED if limited else reason, 0.25, 1 if limited else None, rank=1)
+        assert found == Outcome(Reason.DETECTED if limited else reason, 0.5, 0.25, 1 if limited else None, rank=1)
 
     def test_suppressed_by_a_detection(self) -> None:
         raw = raw_picture([[0, 0.75], [0, 0.875], [0, 0.8]], [NEARLY_LEFT, LEFT, RIGHT], DetectionSettings(0.5))
         found = self.outcome(raw)
         assert found.iou == pytest.approx(0.975)
-        assert found == Outcome(Reason.SUPPRESSED, 0.25, detection=1, iou=found.iou, remover=(1, 1), rank=3)
+        assert found == Outcome(Reason.SUPPRESSED, 0.5, 0.25, detection=1, iou=found.iou, remover=(1, 1), rank=3)
 
     def test_classes_suppress_each_other_where_asked_to(self) -> None:
         scores = [[0, 0.75, 0], [0, 0, 0.875]]
@@ -142,12 +148,12 @@ class TestReasons:
         outside = (1.1, 0.0, 1.5, 0.4)
         chosen = DetectionSettings(0.5)
         raw = raw_picture([[0, 0.75], [0, 0.875]], [outside, outside], chosen, Profile.CAFFE)
-        assert self.outcome(raw) == Outcome(Reason.SUPPRESSED, 0.25, iou=1.0, remover=(1, 1), rank=2)
+        assert self.outcome(raw) == Outcome(Reason.SUPPRESSED, 0.5, 0.25, iou=1.0, remover=(1, 1), rank=2)
         assert self.outcome(raw, 1).reason is Reason.OUTSIDE
 
     def test_beyond_max_detections(self) -> None:
         raw = raw_picture([[0, 0.75], [0, 0.875]], [LEFT, RIGHT], DetectionSettings(0.5, max_detections=1))
-        assert self.outcome(raw) == Outcome(Reason.BEYOND_LIMIT, 0.25, rank=2, limit=1)
+        assert self.outcome(raw) == Outcome(Reason.BEYOND_LIMIT, 0.5, 0.25, rank=2, limit=1)
 
     def test_beyond_what_leaves_a_class(self) -> None:
         """The reference's evaluation lets 200 boxes of a class leave the suppression."""
@@ -162,13 +168,13 @@ class TestReasons:
     def test_overlapping_what_is_beyond_the_limit(self) -> None:
         scores = [[0, 0.75], [0, 0.8], [0, 0.875]]
         raw = raw_picture(scores, [LEFT, NEARLY_LEFT, RIGHT], DetectionSettings(0.5, max_detections=1))
-        assert self.outcome(raw) == Outcome(Reason.BEYOND_LIMIT, 0.25, rank=3, limit=1)
+        assert self.outcome(raw) == Outcome(Reason.BEYOND_LIMIT, 0.5, 0.25, rank=3, limit=1)
 
 
 def assert_tells_the_truth(raw: RawPicture) -> Trace:
     """Every pair of anchor and class against the functions that the Detector calls."""
     trace = Trace(raw)
-    candidates, _ = decode_candidates(raw.scores, raw.offsets, raw.anchors, raw.wanted, raw.settings)
+    candidates, _ = decode_candidates(raw.scores, raw.offsets, raw.anchors, raw.wanted, raw.settings, raw.thresholds)
     kept = keep_best(candidates, raw.settings)
     numbers = {
         pair: i + 1 for i, pair in enumerate(zip(kept.anchor_ids.tolist(), kept.class_ids.tolist(), strict=True))
@@ -223,15 +229,24 @@ class TestAgainstTheDetectorsFunctions:
             class_agnostic=st.booleans(),
         ),
         excluded=st.integers(1, 4),
+        thresholds=st.none() | st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75]), min_size=4, max_size=4),
     )
     @settings(deadline=None, max_examples=25)
     def test_random_pictures(
-        self, profile: Profile, seed: int, num_anchors: int, spread: float, chosen: DetectionSettings, excluded: int
+        self,
+        profile: Profile,
+        seed: int,
+        num_anchors: int,
+        spread: float,
+        chosen: DetectionSettings,
+        excluded: int,
+        thresholds: list[float] | None,
     ) -> None:
         scores, offsets, anchors = picture_of(seed, num_anchors, 4, spread)
         wanted = np.array([c not in (0, excluded) for c in range(4)])
-        trace = assert_tells_the_truth(RawPicture(scores, offsets, anchors, wanted, resolved(chosen, profile)))
-        self.check_removed(trace)
+        of_classes = None if thresholds is None else np.array(thresholds, np.float32)
+        raw = RawPicture(scores, offsets, anchors, wanted, resolved(chosen, profile), of_classes)
+        self.check_removed(assert_tells_the_truth(raw))
 
     def check_removed(self, trace: Trace) -> None:
         """Every candidate survives or was removed by one that survives, and by one alone."""

@@ -1,7 +1,6 @@
 """Answers to why something was detected, and why something else was not. NumPy alone, on the network's outputs."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,46 +14,16 @@ from ssd_detect.explaining.facts import (
     Closest,
     DetectionExplained,
     Explanation,
-    Four,
     Proposal,
     RegionExplained,
     SpotExplained,
 )
 from ssd_detect.explaining.places import AnchorGrid
+from ssd_detect.explaining.question import Four, Question
 from ssd_detect.explaining.trace import RawPicture, Trace
 
 NEARLY_SAME_IOU = 0.8
 """Boxes that overlap so much are told as nearly the same; our choice: a person sees hardly a difference."""
-
-DEFAULT_TOP = 5
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is to be explained; points and boxes in pixels of the upright picture.
-
-    Args:
-        box: number of a detection, from 1.
-        at: x, y of a point.
-        region: x0, y0, x1, y1, where an object should be found.
-        top: how many entries of each list, and classes of each anchor, are told.
-
-    Raises:
-        SettingError: nothing, or both a detection and a point, or a region without an area.
-    """
-
-    box: int | None = None
-    at: tuple[float, float] | None = None
-    region: Four | None = None
-    top: int = DEFAULT_TOP
-
-    def __post_init__(self) -> None:
-        if self.box is not None and self.at is not None:
-            raise SettingError("a detection and a point are given, expected one of both; leave --box or --at out")
-        if self.box is None and self.at is None and self.region is None:
-            raise SettingError("nothing to explain; give --at X,Y, --box N or --region X0,Y0,X1,Y1")
-        if self.region is not None and not (self.region[0] < self.region[2] and self.region[1] < self.region[3]):
-            raise SettingError(f"region is {_words(self.region)}, expected left, top, right, bottom with an area")
 
 
 def explain(
@@ -90,7 +59,7 @@ class _Explainer:
         count = len(self._trace.kept.scores)
         if question.box is not None:
             _check_number(question.box, count)
-        _check_inside(question, self._size)
+        question.check_inside(self._size)
         spot = None if question.at is None else self._spot(question.at)
         numbers = (question.box,) if question.box is not None else spot.numbers[: self._top] if spot else ()
         return Explanation(
@@ -160,7 +129,13 @@ class _Explainer:
         unit = np.array([v / side for v, side in zip(box, self._size * 2, strict=True)], np.float32)
         of_anchors = self._overlaps(cxcywh_to_xyxy(self._raw.anchors), unit)
         of_boxes = self._overlaps(self._clipped, unit)
-        return RegionExplained(box, self._overlapping(of_anchors), self._overlapping(of_boxes))
+        return RegionExplained(
+            box=box,
+            ceiling=float(of_anchors.max()),
+            anchors=self._overlapping(of_anchors),
+            best_iou=float(of_boxes.max()),
+            boxes=self._overlapping(of_boxes),
+        )
 
     def _overlapping(self, iou: Floats) -> tuple[Proposal, ...]:
         best = _largest(iou, np.flatnonzero(iou > 0))[: self._top]
@@ -208,19 +183,6 @@ def _check_number(number: int, count: int) -> None:
         raise SettingError(f"there is no detection {number}: nothing was detected; --at X,Y tells why")
     if not 1 <= number <= count:
         raise SettingError(f"there is no detection {number}, expected a number from 1 to {count}")
-
-
-def _check_inside(question: Question, size: tuple[int, int]) -> None:
-    width, height = size
-    at, region = question.at, question.region
-    if at is not None and not (0 <= at[0] <= width and 0 <= at[1] <= height):
-        raise SettingError(f"the point {_words(at)} lies outside the picture of {width}x{height} pixels")
-    if region is not None and not (region[0] < width and region[1] < height and region[2] > 0 and region[3] > 0):
-        raise SettingError(f"the region {_words(region)} lies outside the picture of {width}x{height} pixels")
-
-
-def _words(values: Sequence[float]) -> str:
-    return ",".join(f"{v:g}" for v in values)
 
 
 def _contain(boxes_unit: Floats, x: float, y: float) -> Flags:

@@ -5,13 +5,11 @@ what is no finite number stays what it is.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ssd_detect.explaining.places import AnchorPlace
+from ssd_detect.explaining.question import Four
 from ssd_detect.explaining.trace import Outcome
 from ssd_detect.settings import DetectionSettings
-
-Four: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -125,12 +123,16 @@ class RegionExplained:
 
     Args:
         box: the region.
-        anchors: those that overlap it most, as they stand; the first IoU is the most that any anchor reaches.
-        boxes: those whose boxes, cut off at the borders, overlap it most.
+        ceiling: the most that any anchor overlaps it as it stands, IoU, 0 to 1.
+        anchors: those that overlap it most.
+        best_iou: the most that any decoded box, cut off at the borders, overlaps it.
+        boxes: the anchors of those that overlap it most.
     """
 
     box: Four
+    ceiling: float
     anchors: tuple[Proposal, ...]
+    best_iou: float
     boxes: tuple[Proposal, ...]
 
 

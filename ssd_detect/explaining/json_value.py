@@ -65,8 +65,8 @@ def _spot(spot: SpotExplained) -> dict[str, Any]:
 def _region(region: RegionExplained) -> dict[str, Any]:
     return {
         "box": _box(region.box),
-        "best_iou_of_anchors": _number(region.anchors[0].iou if region.anchors else 0.0),
-        "best_iou_of_boxes": _number(region.boxes[0].iou if region.boxes else 0.0),
+        "best_iou_of_anchors": _number(region.ceiling),
+        "best_iou_of_boxes": _number(region.best_iou),
         "anchors": _proposals(region.anchors),
         "boxes": _proposals(region.boxes),
     }
@@ -89,6 +89,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     remover = outcome.remover
     return {
         "reason": outcome.reason.value,
+        "threshold": _number(outcome.threshold),
         "margin": _number(outcome.margin),
         "detection": outcome.detection,
         "iou": _number(outcome.iou),

@@ -1,6 +1,7 @@
-"""An explanation as lines for a person, at most 100 columns wide unless a class name is long."""
+"""An explanation as lines for a person, at most 100 columns wide unless a class name is very long."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from ssd_detect.explaining.explain import NEARLY_SAME_IOU
@@ -9,16 +10,20 @@ from ssd_detect.explaining.facts import (
     ClassScore,
     DetectionExplained,
     Explanation,
-    Four,
     Proposal,
     RegionExplained,
     SpotExplained,
 )
+from ssd_detect.explaining.question import Four
 from ssd_detect.explaining.trace import Outcome, Reason
 from ssd_detect.settings import DetectionSettings
 
 _MATCHING_IOU = 0.5
 """Anchors that overlap an object so much learn it; if none does, the best one alone (Liu et al. 2016, section 2.2)."""
+
+_WIDTH = 100
+_NAMES_WIDTH = 12  # what stands before each row
+_UNBROKEN = "\u00a0"  # a blank at which no line is broken; written as a common one
 
 _NO_BOX = {
     Reason.DEGENERATE: "its box has no width or no height inside the picture",
@@ -51,32 +56,39 @@ def _about_detections(explanation: Explanation) -> Iterator[str]:
 
 def _about_detection(explained: DetectionExplained, explanation: Explanation) -> Iterator[str]:
     made_by, settings = explained.made_by, explanation.settings
+    outcome = made_by.outcome
     found, box = explanation.detections[explained.number - 1]
     yield f"Detection {explained.number}: {_class(found)}, box {_box(box)}"
     yield from _about_anchor(made_by.anchor, explanation.input_side)
-    yield _row("threshold", f"{found.score:.3f} passes {settings.score_threshold:g} by {made_by.outcome.margin:.3f}")
-    yield _row("candidate", _rank(made_by.outcome, settings))
-    yield _row("overlap", _closest(explained, settings))
-    yield _row("removed", _counted(explained.num_removed, len(explained.removed), "box", "boxes"))
-    yield from _table(explained.removed, "IoU")
-    near = _counted(explained.num_near, len(explained.near), "other anchor", "other anchors")
-    yield _row("near", f"{near} with nearly the same box (IoU of at least {NEARLY_SAME_IOU:g})")
-    yield from _table(explained.near, "IoU", settings)
+    yield from _row("threshold", f"{found.score:.3f} passes {outcome.threshold:g} by {outcome.margin:.3f}")
+    yield from _row("candidate", _rank(outcome, settings))
+    yield from _row("overlap", _closest(explained, settings))
+    yield from _row("removed", _counted(explained.num_removed, len(explained.removed), "box", "boxes"))
+    yield from _table(explained.removed)
+    same = f"with nearly the same box (IoU of at least {NEARLY_SAME_IOU:g})"
+    near = _counted(explained.num_near, len(explained.near), f"other anchor {same}", f"other anchors {same}")
+    yield from _row("near", near)
+    yield from _table(explained.near, settings)
 
 
 def _about_anchor(anchor: AnchorFacts, side: int) -> Iterator[str]:
     place = anchor.place
-    yield _row("map", f"{place.map_number} ({place.map_name}), grid {place.grid}x{place.grid}, step {place.step}")
-    yield _row("cell", f"row {place.row}, column {place.column}, both from 0")
-    yield _row(
+    yield from _row("map", f"{place.map_number} ({place.map_name}), grid {place.grid}x{place.grid}, step {place.step}")
+    yield from _row("cell", f"row {place.row}, column {place.column}, both from 0")
+    yield from _row(
         "anchor",
         f"{place.anchor_id}, number {place.number} of {place.per_cell} in its cell from 0: {place.shape}, "
         f"{anchor.size[0]:.1f}x{anchor.size[1]:.1f} of {side} pixels",
     )
-    yield _row("its box", f"{_box(anchor.anchor_box)}")
-    yield _row("offsets", " ".join(f"{name} {v:+.3f}" for name, v in zip(_OFFSETS, anchor.offsets, strict=True)))
-    yield _row("decoded", f"{_box(anchor.decoded_box)}")
-    yield _row("scores", ", ".join([*map(_class, anchor.scores), f"background {anchor.background:.3f}"]))
+    yield from _row("its box", f"{_box(anchor.anchor_box)}")
+    yield from _row("offsets", " ".join(f"{name} {v:+.3f}" for name, v in zip(_OFFSETS, anchor.offsets, strict=True)))
+    yield from _row("decoded", f"{_box(anchor.decoded_box)}")
+    yield from _row("scores", _scores(anchor))
+
+
+def _scores(anchor: AnchorFacts) -> str:
+    told = [*map(_class, anchor.scores), f"background {anchor.background:.3f}"]
+    return ", ".join(score.replace(" ", _UNBROKEN) for score in told)
 
 
 _OFFSETS = ("x", "y", "width", "height")
@@ -97,43 +109,36 @@ def _closest(explained: DetectionExplained, settings: DetectionSettings) -> str:
 
 
 def _about_spot(spot: SpotExplained, num_told: int, settings: DetectionSettings) -> Iterator[str]:
-    x, y = spot.point
-    count = len(spot.numbers)
-    there = (
-        f"in detections {_listed(spot.numbers)}" if count > 1 else f"in detection {spot.numbers[0]}" if count else ""
-    )
-    more = f" ({num_told} told above)" if count > num_told else ""
-    yield f"Spot {x:g},{y:g}: {there or 'in no detection'}{more}"
-    yield _row(
+    yield f"Spot {spot.point[0]:g},{spot.point[1]:g}"
+    more = f"; told above: the first {num_told}" if len(spot.numbers) > num_told else ""
+    yield from _row("inside", f"{_detections(spot.numbers)}{more}")
+    yield from _row(
         "boxes", f"{spot.num_boxes} anchors have boxes that contain it; the best one for each of the best classes:"
     )
-    yield from _table(spot.classes, None, settings)
-    yield _row("cells", "the best anchor of the cell that covers it, for each feature map:")
-    yield from _table(spot.cells, None, settings)
+    yield from _table(spot.classes, settings)
+    yield from _row("cells", "the best anchor of the cell that covers it, for each feature map:")
+    yield from _table(spot.cells, settings)
 
 
 def _about_region(region: RegionExplained, settings: DetectionSettings) -> Iterator[str]:
     yield f"Region {_box(region.box)}"
-    best = region.anchors[0].iou if region.anchors else 0.0
-    yield _row("ceiling", f"the best anchor overlaps it by IoU {best or 0:.3f}; {_about_ceiling(best or 0)}")
-    yield from _table(region.anchors, "IoU", settings)
-    best = region.boxes[0].iou if region.boxes else 0.0
-    yield _row("boxes", f"the best box that the network makes overlaps it by IoU {best or 0:.3f}:")
-    yield from _table(region.boxes, "IoU", settings)
+    about = _about_ceiling(region.ceiling)
+    yield from _row("ceiling", f"best anchor: IoU {region.ceiling:.3f}; {about}")
+    yield from _table(region.anchors, settings)
+    yield from _row("boxes", f"best box that the network makes: IoU {region.best_iou:.3f}")
+    yield from _table(region.boxes, settings)
 
 
 def _about_ceiling(iou: float) -> str:
     if iou >= _MATCHING_IOU:
-        return f"from {_MATCHING_IOU:g} on it learns such objects"
-    return f"below {_MATCHING_IOU:g}: hardly any anchor learns such objects"
+        return f"anchors that reach {_MATCHING_IOU:g} learn such objects"
+    return f"none reaches {_MATCHING_IOU:g}, so that it alone learns such objects"
 
 
-def _table(
-    proposals: Sequence[Proposal], overlap: str | None, settings: DetectionSettings | None = None
-) -> Iterator[str]:
-    """Two lines a proposal: what and where; which anchor, and with `settings` what became of it."""
+def _table(proposals: Sequence[Proposal], settings: DetectionSettings | None = None) -> Iterator[str]:
+    """Of each: what and where; which anchor; with `settings`, what became of it."""
     for proposal in proposals:
-        iou = f"{overlap} {proposal.iou:.3f}  " if overlap and proposal.iou is not None else ""
+        iou = "" if proposal.iou is None else f"IoU {proposal.iou:.3f}  "
         yield f"      {iou}{_class(proposal.found)}  {_box(proposal.anchor.clipped_box)}"
         yield f"        {_short_place(proposal.anchor)}"
         if settings is not None:
@@ -157,7 +162,7 @@ def _why(proposal: Proposal, settings: DetectionSettings) -> str:
     if reason is Reason.CLASS_EXCLUDED:
         return f"not looked for: the class {proposal.found.class_name} is left out"
     if reason is Reason.BELOW_THRESHOLD:
-        return _below(outcome.margin, settings)
+        return _below(outcome)
     if reason is Reason.BEYOND_TOP_K:
         return f"number {outcome.rank} by score, beyond the {outcome.limit} that are compared (top-k)"
     if reason is Reason.BEYOND_LIMIT:
@@ -168,14 +173,17 @@ def _why(proposal: Proposal, settings: DetectionSettings) -> str:
     return _NO_BOX[reason]
 
 
-def _below(margin: float, settings: DetectionSettings) -> str:
-    if math.isnan(margin):
+def _below(outcome: Outcome) -> str:
+    if math.isnan(outcome.margin):
         return "its score is not a number"
-    return f"below the threshold {settings.score_threshold:g} by {-margin:.3f}"
+    return f"below the threshold {outcome.threshold:g} by {-outcome.margin:.3f}"
 
 
-def _row(name: str, told: str) -> str:
-    return f"  {name:10}{told}"
+def _row(name: str, told: str) -> Iterator[str]:
+    """A line, or more of them where it is long."""
+    wrapped = textwrap.wrap(told, _WIDTH - _NAMES_WIDTH, break_long_words=False, break_on_hyphens=False)
+    for start, line in zip([f"  {name}", *[""] * len(wrapped)], wrapped, strict=False):
+        yield f"{start:{_NAMES_WIDTH}}{line}".replace(_UNBROKEN, " ")
 
 
 def _counted(count: int, told: int, one: str, many: str) -> str:
@@ -183,8 +191,10 @@ def _counted(count: int, told: int, one: str, many: str) -> str:
     return f"{count or 'no'} {one if count == 1 else many}{first}"
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+def _detections(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "no detection"
+    return f"detection{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
 
 
 def _class(found: ClassScore) -> str:
@@ -192,4 +202,10 @@ def _class(found: ClassScore) -> str:
 
 
 def _box(box: Four) -> str:
-    return " ".join(f"{v:.1f}" for v in box)
+    return " ".join(_coordinate(v) for v in box)
+
+
+def _coordinate(value: float) -> str:
+    if abs(value) >= 1e6:  # far outside any picture
+        return f"{value:.1e}"
+    return f"{round(value, 1) + 0.0:.1f}"  # -0.0 becomes 0.0

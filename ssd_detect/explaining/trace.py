@@ -37,7 +37,8 @@ class Outcome:
 
     Args:
         reason: one word for it.
-        margin: score minus score threshold.
+        threshold: the score threshold of the class.
+        margin: score minus threshold; NaN for a score that is none.
         detection: number of the detection, from 1: of itself, or of the one that suppressed it where that is reported.
         iou: overlap with what suppressed it, 0 to 1.
         remover: anchor and class of what suppressed it.
@@ -47,6 +48,7 @@ class Outcome:
     """
 
     reason: Reason
+    threshold: float
     margin: float
     detection: int | None = None
     iou: float | None = None
@@ -65,6 +67,8 @@ class RawPicture:
         anchors: (N, 4) float32 cxcywh unit.
         wanted: (C,) bool, without the background.
         settings: resolved, see `boxes.profiles`.
+        thresholds: (C,) float32, a score threshold for each class in the place of the settings' one; None where all
+            have the same.
     """
 
     scores: Floats
@@ -72,6 +76,7 @@ class RawPicture:
     anchors: Floats
     wanted: Flags
     settings: DetectionSettings
+    thresholds: Floats | None = None
 
 
 class Trace:
@@ -87,7 +92,9 @@ class Trace:
         self.raw = raw
         self.rules = rules_of(raw.settings)
         self.passing = _passing(raw)  # (n,) anchors, (n,) classes, best first
-        self.candidates, _ = decode_candidates(raw.scores, raw.offsets, raw.anchors, raw.wanted, raw.settings)
+        self.candidates, _ = decode_candidates(
+            raw.scores, raw.offsets, raw.anchors, raw.wanted, raw.settings, raw.thresholds
+        )
         self.kept = keep_best(self.candidates, raw.settings)
         self.survives = suppress(
             self.candidates.boxes_unit,
@@ -102,7 +109,7 @@ class Trace:
     def outcome(self, anchor_id: int, class_id: int) -> Outcome:
         """What became of one anchor (0 to N - 1) and class (1 to C - 1)."""
         pair, settings = (anchor_id, class_id), self.raw.settings
-        found = Outcome(Reason.BELOW_THRESHOLD, self.margin(*pair))
+        found = self._not_selected(*pair)
         if not self.raw.wanted[class_id]:
             return replace(found, reason=Reason.CLASS_EXCLUDED)
         rank = self.rank(*pair)
@@ -118,14 +125,6 @@ class Trace:
             return self._suppressed(found, place, remover)
         fault = self._fault_of_box(*pair)
         return replace(found, reason=fault) if fault else self._beyond_limit(found, self._candidate_places[pair])
-
-    def margin(self, anchor_id: int, class_id: int) -> float:
-        """Score minus threshold; NaN for a score that is none."""
-        return float(self.raw.scores[anchor_id, class_id]) - self.threshold(class_id)
-
-    def threshold(self, class_id: int) -> float:
-        """The score threshold of a class, in the precision in which scores are compared with it."""
-        return float(np.float32(self.raw.settings.score_threshold))
 
     def rank(self, anchor_id: int, class_id: int) -> int | None:
         """Place by score, from 1, among what is counted together for top_k; None if the score does not pass."""
@@ -166,6 +165,12 @@ class Trace:
             iou: Floats = np.nan_to_num(pairwise_iou(boxes[[place]], boxes[others])[0])
         return iou
 
+    def _not_selected(self, anchor_id: int, class_id: int) -> Outcome:
+        raw = self.raw
+        chosen = np.float32(raw.settings.score_threshold) if raw.thresholds is None else raw.thresholds[class_id]
+        margin = float(raw.scores[anchor_id, class_id]) - float(chosen)  # in the precision of the comparison
+        return Outcome(Reason.BELOW_THRESHOLD, float(chosen), margin)
+
     def _suppressed(self, found: Outcome, place: int, remover: int) -> Outcome:
         by = self._pair(remover)
         if by not in self._numbers and self.outcome(*by).reason is Reason.BEYOND_LIMIT:
@@ -184,7 +189,9 @@ class Trace:
         """Why a box of a score that passes is none; None if nothing is wrong with it."""
         raw, row = self.raw, slice(anchor_id, anchor_id + 1)
         this_class = np.arange(len(raw.wanted)) == class_id
-        _, dropped = decode_candidates(raw.scores[row], raw.offsets[row], raw.anchors[row], this_class, raw.settings)
+        _, dropped = decode_candidates(
+            raw.scores[row], raw.offsets[row], raw.anchors[row], this_class, raw.settings, raw.thresholds
+        )
         return next((reason for reason, count in zip(_FAULTS, dropped, strict=True) if count), None)
 
     def _removes(self, place: int, others: Integers) -> Flags:
@@ -208,7 +215,7 @@ _FAULTS = (Reason.DEGENERATE, Reason.OUTSIDE, Reason.NON_FINITE)  # in the order
 
 def _passing(raw: RawPicture) -> tuple[Integers, Integers]:
     """Anchors and classes of all scores that pass the threshold, best first."""
-    return select_scores(raw.scores, raw.wanted, replace(raw.settings, top_k=None))
+    return select_scores(raw.scores, raw.wanted, replace(raw.settings, top_k=None), raw.thresholds)
 
 
 def _places(anchor_ids: Integers, class_ids: Integers) -> dict[tuple[int, int], int]:
