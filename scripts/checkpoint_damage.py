@@ -22,7 +22,8 @@ from fuzzing import (
 )
 
 from ssd_detect.model.readers.crc32c import crc32c
-from ssd_detect.model.readers.sstable import MAGIC, Table
+from ssd_detect.model.readers.sniff import TABLE_MAGIC
+from ssd_detect.model.readers.sstable import Table
 
 
 def huge_numbers(content: bytearray, rng: random.Random) -> None:
@@ -93,7 +94,7 @@ def damage(content: bytes, rng: random.Random) -> tuple[bytes, str]:
         if damaged:
             mutation(damaged, rng)
         names.append(mutation.__name__)
-    if content.endswith(MAGIC) and len(damaged) == len(content) and rng.random() < 0.7:
+    if content.endswith(TABLE_MAGIC) and len(damaged) == len(content) and rng.random() < 0.7:
         mend_table(damaged, content)
         names.append("mended")
     return bytes(damaged), " + ".join(names)

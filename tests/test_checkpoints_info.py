@@ -76,6 +76,12 @@ class TestShipped:
         assert "coco300                 told by the manifest" in result.stdout
         assert "to be settled" not in result.stdout
 
+    def test_origin_and_licence_are_told(self) -> None:
+        lines = run(SHIPPED).stdout
+        assert "licence          Apache-2.0; VGG16 convolutions" in lines
+        assert max(map(len, lines.splitlines())) <= 100
+        assert document(SHIPPED)["network"]["about"]["licence"].endswith("CC BY 4.0")
+
     def test_json(self) -> None:
         made = document(SHIPPED)
         network = made["network"]
@@ -195,3 +201,19 @@ class TestGuessLines:
         finally:
             toml.unlink()
         assert facts["anchors"] == {"value": "voc300", "told_by": "your TOML", "sure": True}
+
+
+class TestNotHere:
+    NAME = "ssd300_vgg16_coco"
+
+    def test_what_the_manifest_tells_is_told(self) -> None:
+        result = run(self.NAME)
+        assert result.exit_code == 4
+        assert "anchors          coco300\n" in result.stdout
+        assert "published        mAP 25.1 (coco)" in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 100
+        assert "is not here; type ssd-detect checkpoints pull ssd300_vgg16_coco" in result.stderr
+
+    def test_json(self) -> None:
+        (entry,) = json.loads(run(self.NAME, "--json").stdout)
+        assert (entry["name"], entry["where"], entry["anchor_clip"]) == (self.NAME, "not here", "wh")

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ssd_detect.cli.checkpoints import checkpoints
 from ssd_detect.cli.main import program
 from ssd_detect.cli.video import video
 from ssd_detect.cli.video_run import VideoOptions, _inputs_and_output
+from ssd_detect.model.manifest import manifest
 from tests.clips import H264, ffmpeg, pictures
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +54,22 @@ def test_image_examples(example: str, seeded_checkpoint: object) -> None:
             Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
     result = CliRunner().invoke(program, expanded(example)[1:])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.slow
+def test_checkpoint_examples(seeded_checkpoint: object) -> None:
+    """In their order; pull fetches from a server of its own in the tests of the store."""
+    prefix = seeded_checkpoint(300)  # type: ignore[operator]
+    for suffix in (".index", ".data-00000-of-00001"):
+        Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
+    for example in [e for e in EXAMPLES if " checkpoints " in e]:
+        words = shlex.split(example)[1:]
+        if words[1] == "pull":
+            assert words[2] in manifest()
+            continue
+        result = CliRunner().invoke(program, words)
+        assert result.exit_code == 0, result.output
+    assert Path("ssd_300_vgg.safetensors").stat().st_size < 27_000_000
 
 
 @pytest.mark.slow
@@ -101,7 +119,8 @@ def test_python_example(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
 
 
 def test_every_option_in_the_readme_exists() -> None:
-    helps = "".join(CliRunner().invoke(program, [verb, "--help"]).output for verb in ("image", "video", "doctor"))
+    verbs = [[verb] for verb in ("image", "video", "doctor")] + [["checkpoints", verb] for verb in checkpoints.commands]
+    helps = "".join(CliRunner().invoke(program, [*verb, "--help"]).output for verb in verbs)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) <= set(re.findall(r"--[a-z-]+", helps))
 
 

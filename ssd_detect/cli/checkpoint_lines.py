@@ -1,5 +1,6 @@
 """What is known about a checkpoint as lines for a person, under 100 columns wide."""
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,10 +9,12 @@ if TYPE_CHECKING:
     from ssd_detect.inspection.info import Fact, FileInfo, NetworkInfo
     from ssd_detect.inspection.tensors import TensorNumbers
     from ssd_detect.inspection.trial import Guess, Judgement
+    from ssd_detect.model.manifest import ManifestEntry
 
 _HEADING = 17
 _VALUE = 24
 _NAME = 46
+_WIDTH = 100
 _TOLD_BY: Mapping[str, str] = {
     "option": "told by you",
     "your TOML": "told by your TOML",
@@ -46,12 +49,45 @@ def _network_lines(network: "NetworkInfo") -> Iterator[str]:
         yield _line(name.replace("_", " "), f"{_value(fact):<{_VALUE}}{_TOLD_BY[fact.told_by.value]}")
     for assumed in network.assumed:
         yield _line("to be settled", assumed)
+    for name, words in network.about.items():
+        yield from _paragraph(name.replace("_", " "), words)
 
 
 def _value(fact: "Fact") -> str:
     if fact.value is None:
         return "no list of ours"
     return fact.value if isinstance(fact.value, str) else ", ".join(f"{v:g}" for v in fact.value)
+
+
+def entry_lines(entry: "ManifestEntry") -> Iterator[str]:
+    """What the manifest, or the user's list, tells of a checkpoint that need not be here."""
+    spec = entry.spec
+    yield _line("checkpoint", entry.name)
+    yield _line("file", f"{entry.file.name}, {entry.whereabouts()}")
+    yield _line("SHA-256", entry.sha256 or (f"unknown; git blob {entry.git_blob}" if entry.git_blob else "unknown"))
+    yield _line("network", f"SSD{spec.size}-VGG, names as of {entry.source.value}")
+    yield _line("classes", f"{len(spec.class_names) - 1} and the background: {', '.join(spec.class_names[1:7])}, …")
+    for name in ("anchors", "anchor_rounding", "anchor_clip", "resize", "mean_rgb", "profile"):
+        value = getattr(spec, name)
+        words = ", ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(getattr(value, "value", value))
+        yield _line(name.replace("_", " "), words)
+    yield _line("colour order", entry.colour_order.value)
+    for heading, score in (("published", entry.published), ("measured", entry.measured)):
+        if score is not None:
+            yield from _paragraph(heading, f"mAP {100 * score.mean_ap:.1f} ({score.metric}) on {score.on}")
+    for heading, words in (
+        ("origin", entry.origin),
+        ("training data", entry.training_data),
+        ("licence", entry.licence),
+        ("note", entry.note),
+    ):
+        yield from _paragraph(heading, words) if words else ()
+
+
+def _paragraph(heading: str, words: str) -> Iterator[str]:
+    """In lines of at most `_WIDTH` columns."""
+    for number, line in enumerate(textwrap.wrap(words, _WIDTH - _HEADING)):
+        yield _line(heading if number == 0 else "", line)
 
 
 def _line(heading: str, text: str) -> str:

@@ -2,6 +2,8 @@
 
 import click
 
+from ssd_detect.cli.checkpoints_convert import convert
+from ssd_detect.cli.checkpoints_info import info
 from ssd_detect.cli.talk import Talk
 
 _NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
@@ -94,3 +96,7 @@ def remove(names: tuple[str, ...], quiet: bool) -> int:
     from ssd_detect.cli.checkpoints_run import remove_all
 
     return remove_all(names, Talk(quiet=quiet))
+
+
+for _verb in (info, convert):
+    checkpoints.add_command(_verb)

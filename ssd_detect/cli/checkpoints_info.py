@@ -7,9 +7,11 @@ import click
 
 from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
 from ssd_detect.cli.checkpoint_guess import guess_from
-from ssd_detect.cli.checkpoint_lines import guess_lines, info_lines, variable_lines
+from ssd_detect.cli.checkpoint_lines import entry_lines, guess_lines, info_lines, variable_lines
+from ssd_detect.cli.checkpoints_table import as_json_text
 from ssd_detect.cli.talk import say
 from ssd_detect.errors import CheckpointError
+from ssd_detect.model.manifest import manifest
 
 if TYPE_CHECKING:
     from ssd_detect.inspection.info import FileInfo
@@ -27,12 +29,13 @@ if TYPE_CHECKING:
 def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: bool, **facts: Any) -> None:
     """Tell what a checkpoint is: its file, its network, and who says which conventions it was trained with.
 
-    Ends with status 4 if it is no SSD-VGG, having told what it is.
+    Ends with status 4 if it is no SSD-VGG, or known by name and not here, having told what is known.
 
     \b
     ssd-detect checkpoints info ssd_300_vgg_voc
     ssd-detect checkpoints info VGG_VOC0712.caffemodel --guess street.jpg --guess kitchen.jpg
     """
+    _tell_of_absent(checkpoint, as_json)
     from ssd_detect.inspection.info import inspect_checkpoint
 
     found, loaded = inspect_checkpoint(checkpoint_settings(checkpoint, **facts), variables=variables)
@@ -43,6 +46,16 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
         _print_lines(found, guess)
     if found.problem:
         raise CheckpointError(found.problem)
+
+
+def _tell_of_absent(name: str, as_json: bool) -> None:
+    """Of a known checkpoint that is not here, tell what the manifest does; then that is an error."""
+    entry = manifest().get(name)
+    if entry is None or entry.path() is not None:
+        return
+    for line in [as_json_text([entry])] if as_json else entry_lines(entry):
+        click.echo(line)
+    raise CheckpointError(f"{name}: {entry.file.name} is not here; {entry.how_to_get}")
 
 
 def _print_json(found: "FileInfo", guess: "Guess | None") -> None:

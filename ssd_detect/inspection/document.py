@@ -45,6 +45,7 @@ def _network(network: NetworkInfo) -> dict[str, Any]:
             for name, fact in network.facts.items()
         },
         "assumed": list(network.assumed),
+        "about": dict(network.about),
     }
 
 

@@ -49,6 +49,7 @@ class NetworkInfo:
         step: of the training; None when the file does not tell.
         facts: convention -> what it is.
         assumed: what is not sure, in words, and the option that settles it.
+        about: `origin`, `training_data` and `licence` in words, those that are known.
     """
 
     name: str
@@ -59,6 +60,7 @@ class NetworkInfo:
     step: int | None
     facts: Mapping[str, Fact]
     assumed: tuple[str, ...]
+    about: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ def _network(checkpoint: Checkpoint) -> NetworkInfo:
         step=checkpoint.step,
         facts={fact: Fact(_value(checkpoint, fact), checkpoint.origins[fact]) for fact in _FACTS},
         assumed=checkpoint.assumed,
+        about=checkpoint.about,
     )
 
 
