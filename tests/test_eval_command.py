@@ -1,7 +1,6 @@
 """`ssd-detect eval` from end to end, with the shipped checkpoint on a small data set of our own."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -44,8 +42,9 @@ class First:
 
     def __init__(self, folder: Path, voc: Path) -> None:
         self.report, self.raw, self.thresholds = folder / "report", folder / "raw.npz", folder / "thresholds.json"
-        options = ["-o", self.report, "--keep-raw", self.raw, "--write-thresholds", self.thresholds, "--iou", "0.4"]
-        self.result = evaluate(voc, *options, "--bootstrap", "100")
+        self.options = ["-o", self.report, "--keep-raw", self.raw, "--write-thresholds", self.thresholds]
+        self.options += ["--iou", "0.4", "--bootstrap", "100"]
+        self.result = evaluate(voc, *self.options)
         self.lines = (self.report / "detections.jsonl").read_bytes()
 
 
@@ -107,12 +106,14 @@ class TestNetwork:
             assert (done.exit_code, done.stdout) == (1, "")
             assert "exists already" in done.stderr
 
-    def test_resuming_what_is_done_gives_the_same(self, first: First, voc: Path, tmp_path: Path) -> None:
-        folder = tmp_path / "copy"
-        shutil.copytree(first.report, folder)
-        before = numbers(voc, "--predictions", folder / "detections.jsonl")
-        again = numbers(voc, "-o", folder, "--resume")
-        assert only_numbers(again) == only_numbers(before)
+    def test_the_same_command_goes_on(self, first: First, voc: Path) -> None:
+        """Here with nothing left to do."""
+        before = json.loads((first.report / "metrics.json").read_text())
+        done = evaluate(voc, *first.options, "--resume")
+        assert (done.exit_code, done.stdout) == (0, first.result.stdout)
+        after = json.loads((first.report / "metrics.json").read_text())
+        assert only_numbers(after) == only_numbers(before)
+        assert (first.report / "detections.jsonl").read_bytes() == first.lines
 
     def test_limit_and_json_file(self, voc: Path, tmp_path: Path) -> None:
         done = evaluate(voc, "--limit", "1", "--metric", "coco", "--json", tmp_path / "x.json", "-q")
@@ -169,8 +170,9 @@ class TestOtherSources:
             "import sys\nfrom ssd_detect.cli.main import program\n"
             "try: program(sys.argv[1:])\nexcept SystemExit as end: print(end.code, 'tensorflow' in sys.modules)"
         )
-        for i, source in enumerate((["--from-raw", first.raw], ["--predictions", first.report / "detections.jsonl"])):
-            arguments = ["eval", voc, *source, "-o", tmp_path / str(i)]
+        raw = ["--from-raw", first.raw, "-o", tmp_path]
+        for source in (raw, ["--predictions", first.report / "detections.jsonl"]):
+            arguments = ["eval", voc, *source]
             command = [sys.executable, "-c", code, *map(str, arguments)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             assert done.stdout.splitlines()[-1] == "0 False", done.stderr
@@ -287,7 +289,11 @@ def run(settings: EvalSettings, *, stop_after: int | None = None) -> Evaluated |
 
 
 class TestResume:
-    def test_is_as_one_run(self, voc: Path, first: First, tmp_path: Path) -> None:
+    @pytest.mark.slow
+    def test_is_as_one_run(self, voc: Path, tmp_path: Path) -> None:
+        one = settings_for(voc, folder=tmp_path / "one", keep_raw=tmp_path / "one.npz", iou_thresholds=(0.4,))
+        at_once = run(one)
+        assert at_once is not None
         settings = settings_for(voc, folder=tmp_path / "out", keep_raw=tmp_path / "raw.npz", iou_thresholds=(0.4,))
         assert run(settings, stop_after=1) is None
         assert not (tmp_path / "raw.npz").exists()
@@ -299,8 +305,13 @@ class TestResume:
         assert 1 <= len(before) < 3
         evaluated = run(replace(settings, resume=True))
         assert evaluated is not None
-        assert (tmp_path / "out" / "detections.jsonl").read_bytes() == first.lines
-        assert (tmp_path / "raw.npz").read_bytes() == first.raw.read_bytes()
+        assert evaluated.result.to_dict() == at_once.result.to_dict()
+        for name in ("detections.jsonl", JOURNAL_NAME):
+            lines = [
+                (tmp_path / folder / name).read_text().splitlines()[name == JOURNAL_NAME :] for folder in ("out", "one")
+            ]
+            assert lines[0] == lines[1]
+        assert (tmp_path / "raw.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
         assert sorted(one.name for one in (tmp_path / "out").iterdir()) == sorted([JOURNAL_NAME, "detections.jsonl"])
         again = run(replace(settings, resume=True))
         assert again is not None
@@ -311,60 +322,3 @@ class TestResume:
         assert run(settings) is not None
         with pytest.raises(OutputError, match="holds outputs of other pictures"):
             run(replace(settings, resume=True, limit=2))
-
-
-class TestCompare:
-    def compare(self, *arguments: object) -> Result:
-        return evaluate("compare", *arguments)
-
-    def test_with_itself(self, first: First) -> None:
-        done = self.compare(first.report, first.report / "compared.npz")
-        assert done.exit_code == 0, done.output
-        assert done.stdout.splitlines()[0].startswith(f"A: {first.report}: voc10 at IoU 0.5: ")
-        assert "no more than chance" in done.stdout
-
-    def test_json(self, first: First, voc: Path, tmp_path: Path) -> None:
-        """Classes that one checkpoint does not know do not count."""
-        (tmp_path / "x.jsonl").write_bytes(
-            first.lines.replace(b'"class": "cat", "class_id": 8', b'"class": "dog", "class_id": 12')
-        )
-        few = ["--predictions", tmp_path / "x.jsonl", "-o", tmp_path / "b"]
-        assert evaluate(voc, *few).exit_code == 0
-        done = self.compare(first.report, tmp_path / "b", "--json", "-", "--metric", "voc07", "--bootstrap", "200")
-        assert done.exit_code == 0, done.output
-        found = json.loads(done.stdout)
-        assert (found["metric"], found["num_resamples"]) == ("voc07", 200)
-        assert found["difference"] == pytest.approx(1 / 3)
-        assert "A: " in done.stderr
-        assert self.compare(first.report, tmp_path / "b", "--json", tmp_path / "c.json").exit_code == 0
-        assert json.loads((tmp_path / "c.json").read_text())["a"] == str(first.report)
-
-    def test_other_pictures_and_other_objects(self, first: First, voc: Path, tmp_path: Path) -> None:
-        predictions = ["--predictions", first.report / "detections.jsonl"]
-        assert evaluate(voc, *predictions, "--limit", "2", "-o", tmp_path / "two").exit_code == 0
-        done = self.compare(first.report, tmp_path / "two")
-        assert done.exit_code == 2
-        assert "are of different pictures (3 and 2, for example coffee" in done.stderr
-        other = made_voc(tmp_path / "voc", dict(OBJECTS) | {"coffee": ()})
-        assert evaluate(other, *predictions, "-o", tmp_path / "other").exit_code == 0
-        done = self.compare(first.report, tmp_path / "other")
-        assert (done.exit_code, "of different objects" in done.stderr) == (2, True)
-
-    @pytest.mark.parametrize("content", [b"", b"PK", b"no zip at all"])
-    def test_damage(self, first: First, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "compared.npz").write_bytes(content)
-        done = self.compare(first.report, tmp_path)
-        assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr.count("\n") == 1
-
-    def test_another_npz(self, first: First, tmp_path: Path) -> None:
-        np.savez(tmp_path / "compared.npz", pictures=np.zeros(3))
-        done = self.compare(tmp_path, first.report)
-        assert "is no file of an evaluation; name a folder that eval -o has written" in done.stderr
-        assert "gone" in self.compare(first.report, tmp_path / "gone").stderr
-
-    def test_help(self) -> None:
-        done = self.compare("--help")
-        assert (done.exit_code, "more than chance" in done.stdout) == (0, True)
-        assert "Usage: program eval compare" in done.stdout
-        assert "Usage: program eval [OPTIONS] DATASET" in evaluate("--help").stdout
