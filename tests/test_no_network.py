@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ssd_detect.cli.main import program
+from tests.made_dataset import made_voc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is Linux's")
 
@@ -25,7 +26,27 @@ RUNS: dict[str, Callable[[str, str], list[list[str]]]] = {
     "video": lambda clip, folder: [[clip, f"{folder}/out.mp4", "--max-frames", "3", "--device", "cpu"]],
     "doctor": lambda clip, folder: [["--device", "cpu"], ["--quick", "--device", "cpu"]],
     "checkpoints": lambda clip, folder: [["list"], ["verify"], ["path", "ssd_300_vgg_voc"]],
+    "explain": lambda clip, folder: [[PICTURE, "--box", "1", "-o", f"{folder}/why.png", "--device", "cpu"]],
+    "eval": lambda clip, folder: evaluations(Path(folder)),
+    "dataset": lambda clip, folder: data_sets(Path(folder)),
 }
+
+
+def evaluations(folder: Path) -> list[list[str]]:
+    """By the network, from what it kept and from what was saved, and a comparison."""
+    voc, raw = str(made_voc(folder.with_name("voc"))), str(folder.with_name("raw.npz"))
+    return [
+        [voc, "-o", str(folder), "--keep-raw", raw, "--device", "cpu"],
+        [voc, "--from-raw", raw],
+        [voc, "--predictions", f"{folder}/detections.jsonl"],
+        ["compare", str(folder), str(folder)],
+    ]
+
+
+def data_sets(folder: Path) -> list[list[str]]:
+    """All that is done with one."""
+    voc = str(made_voc(folder.with_name("voc")))
+    return [["check", voc], ["stats", voc], ["convert", voc, str(folder), "--to", "coco"]]
 
 
 def run(folder: Path, *arguments: str) -> tuple["subprocess.CompletedProcess[str]", str]:

@@ -145,14 +145,14 @@ class Evaluation:
         if self.num_left_out:
             yield f"Only the first {len(self.dataset.pictures)} pictures count; {self.num_left_out} more are there."
         if failures:
-            yield f"{len(failures)} pictures cannot be read and count as pictures without detections."
+            yield f"Pictures that cannot be read, and count as pictures without detections: {len(failures)}."
         if self.not_read:
-            yield f"{len(self.not_read)} pictures, or their annotations, cannot be read and are left out."
+            yield f"Pictures that are left out, since they or their annotations cannot be read: {len(self.not_read)}."
         missing = len(self.dataset.pictures) - len(rows.numbers) - len(failures)
         if missing:
-            yield f"{missing} pictures are not named by the detections and count as pictures without any."
+            yield f"Pictures that the detections do not name, and that count as pictures without any: {missing}."
         if rows.foreign:
-            yield f"Detections of {len(rows.foreign)} pictures are left out; the first: {rows.foreign[0]}."
+            yield f"Pictures whose detections are left out: {len(rows.foreign)}; the first: {rows.foreign[0]}."
         yield from self._problem_notes()
 
     def _problem_notes(self) -> Iterator[str]:

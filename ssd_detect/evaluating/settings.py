@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ssd_detect.errors import SettingError
 from ssd_detect.settings import CheckpointSettings, DetectionSettings
@@ -80,8 +79,3 @@ class EvalSettings:
     def overwrites(self) -> bool:
         """Whether results of an earlier run may be replaced: those of the one that goes on, too."""
         return self.overwrite or self.resume
-
-
-def origin_of(settings: EvalSettings) -> dict[str, Any]:
-    """Where the numbers come from, as plain values."""
-    return {"path": str(settings.dataset), "split": settings.split, "limit": settings.limit}

@@ -40,14 +40,12 @@ class Truth:
     def notes(self) -> Iterable[str]:
         """What is to be known about the objects, a sentence each."""
         if self.left_out:
-            names = [name for name, _ in self.left_out.most_common(_MOST_CLASSES_NAMED)]
-            more = ", …" if len(self.left_out) > len(names) else ""
-            yield (
-                f"{self.left_out.total()} objects of {len(self.left_out)} classes that cannot be found by this "
-                f"checkpoint are left out: {', '.join(names)}{more}."
-            )
+            named = [f"{name} {count}" for name, count in self.left_out.most_common(_MOST_CLASSES_NAMED)]
+            more = len(self.left_out) - len(named)
+            rest = f", and {more} more classes" if more else ""
+            yield f"Objects of classes that this checkpoint cannot find are left out: {', '.join(named)}{rest}."
         if self.unwanted:
-            yield f"{self.unwanted} objects of classes that were not asked for are left out."
+            yield f"Objects of classes that were not asked for are left out: {self.unwanted}."
 
 
 def ids_by_name(names: Sequence[str], known: Sequence[str]) -> Integers:
