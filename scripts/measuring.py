@@ -5,10 +5,13 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssd_detect.arrays import Pixels
-from ssd_detect.detector import Detector
 from ssd_detect.settings import DEFAULT_BATCH_SIZE
+
+if TYPE_CHECKING:  # it imports TensorFlow
+    from ssd_detect.detector import Detector
 
 
 def report(what: str, value: str, target: str = "") -> None:
@@ -27,7 +30,7 @@ def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def bare_seconds(detector: Detector, pictures: list[Pixels]) -> float:
+def bare_seconds(detector: "Detector", pictures: list[Pixels]) -> float:
     """Of the session calls alone; pictures of one size go through together, as in a run."""
     start = time.perf_counter()
     for i in range(0, len(pictures), DEFAULT_BATCH_SIZE):
