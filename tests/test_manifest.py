@@ -172,6 +172,8 @@ class TestRules:
             ({"file": ""}, "file is '', expected a text"),
             ({"file": 3}, "file is 3, expected a text"),
             ({"file": "../x", "url": "https://example.org/x"}, "file is '../x', expected a name without folders"),
+            ({"file": "..", "url": "https://example.org/x"}, "file is '..', expected a name without folders"),
+            ({"file": "a\\b", "url": "https://example.org/x"}, "file is 'a\\\\b', expected a name without folders"),
             ({"source": "darknet"}, "expected one of tensorflow, caffe, ssd.pytorch, torchvision, keras"),
             ({"size": 400}, "size is 400, expected 300 or 512"),
             ({"size": True}, "size is True, expected 300 or 512"),
@@ -180,6 +182,7 @@ class TestRules:
             ({"classes": []}, "classes is []"),
             ({"classes": ["a", "a"]}, "classes is ['a', 'a']"),
             ({"classes": 20}, "classes is 20"),
+            ({"classes": {"a": 1, "b": 2}}, "classes is {'a': 1, 'b': 2}"),
             ({"anchors": "big"}, "anchors is 'big', expected voc512 or coco512"),
             ({"anchor_rounding": "down"}, "expected one of float, int"),
             ({"anchor_clip": True}, "expected one of none, wh, cxcywh"),
@@ -230,6 +233,8 @@ class TestRules:
             ("[checkpoint.x]\nsize = 3", "line 1: unknown key 'checkpoint'; did you mean checkpoints?"),
             ("[checkpoints.x\n", "is no TOML: "),
             ("a = 1\na = 2", "is no TOML: "),
+            ("a = " + "[" * 20_000, "is no TOML: "),
+            ("a = " + "1" * 5_000, "is no TOML: "),
         ],
     )
     def test_no_list_at_all(self, text: str, words: str, tmp_path: Path) -> None:
