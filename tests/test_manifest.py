@@ -26,6 +26,7 @@ from ssd_detect.model.manifest import (
     facts_of,
     manifest,
     manifest_faults,
+    namesake_of,
 )
 from ssd_detect.model.manifest_entry import FACTS as FACT_NAMES
 from ssd_detect.model.manifest_file import METRICS, Place, entries_of, facts_beside
@@ -376,8 +377,9 @@ class TestFacts:
         ],
     )
     def test_by_name_only_without_a_hash(self, name: str, known: str | None, home: Path, tmp_path: Path) -> None:
-        found = facts_of(tmp_path / name, "0" * 64)
+        found = namesake_of(tmp_path / name)
         assert (found and found.name) == known
+        assert facts_of(tmp_path / name, "0" * 64) is None
 
     @pytest.mark.parametrize("beside", ["x.caffemodel.toml", "x.toml"])
     def test_beside(self, beside: str, home: Path, tmp_path: Path) -> None:

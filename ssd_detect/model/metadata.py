@@ -50,6 +50,11 @@ def assumed_by_metadata(metadata: Mapping[str, str]) -> frozenset[str]:
     return frozenset(filter(None, metadata.get(_ASSUMED, "").split(",")))
 
 
+def tells_facts(metadata: Mapping[str, str]) -> bool:
+    """Whether a file that we wrote, or one like it, tells what it is."""
+    return not _FIELDS.keys().isdisjoint(metadata)
+
+
 def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:
     """The fields of `ModelSpec` that a file's metadata tell; what is missing, or makes no sense, is left out."""
     told: dict[str, Any] = {}
