@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
-from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.classes import CLASS_LISTS, list_name
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.model.spec import ModelSpec
 
@@ -21,10 +21,9 @@ _ASSUMED = "assumed"
 
 def spec_metadata(spec: ModelSpec) -> dict[str, str]:
     """`spec` as strings. `classes` is the name of a class list, or a JSON list of names, background first."""
-    lists = [name for name, names in CLASS_LISTS.items() if names == spec.class_names]
     return {
         "model": f"ssd_{spec.size}_vgg",
-        "classes": lists[0] if lists else json.dumps(spec.class_names),
+        "classes": list_name(spec.class_names) or json.dumps(spec.class_names),
         "anchors": spec.anchors,
         "anchor_rounding": spec.anchor_rounding.value,
         "anchor_clip": spec.anchor_clip.value,
