@@ -24,7 +24,13 @@ RUNS: dict[str, Callable[[str, str], list[list[str]]]] = {
     "image": lambda clip, folder: [[PICTURE, "-o", folder, "--device", "cpu"]],
     "video": lambda clip, folder: [[clip, f"{folder}/out.mp4", "--max-frames", "3", "--device", "cpu"]],
     "doctor": lambda clip, folder: [["--device", "cpu"], ["--quick", "--device", "cpu"]],
-    "checkpoints": lambda clip, folder: [["list"], ["verify"], ["path", "ssd_300_vgg_voc"]],
+    "checkpoints": lambda clip, folder: [
+        ["list"],
+        ["verify"],
+        ["path", "ssd_300_vgg_voc"],
+        ["info", "ssd_300_vgg_voc", "--guess", PICTURE],
+        ["convert", "ssd_300_vgg_voc", f"{folder}.safetensors", "--precision", "int8"],
+    ],
 }
 
 
