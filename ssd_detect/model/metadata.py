@@ -1,7 +1,6 @@
 """What a network is besides its weights, as the plain strings that travel in every file we write, and back."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -28,7 +27,7 @@ def spec_metadata(spec: ModelSpec) -> dict[str, str]:
         "anchor_rounding": spec.anchor_rounding.value,
         "anchor_clip": spec.anchor_clip.value,
         "resize": spec.resize.value,
-        "mean_rgb": ",".join(f"{v:.9g}" for v in spec.mean_rgb),
+        "mean_rgb": ",".join(repr(float(v)).removesuffix(".0") for v in spec.mean_rgb),
         "channel_order": "RGB",
         "profile": spec.profile.value,
     }
@@ -88,9 +87,9 @@ def _class_names(text: str) -> tuple[str, ...]:
 
 
 def _mean(text: str) -> tuple[float, float, float]:
-    if re.fullmatch(r"\d{1,3}(\.\d+)?(,\d{1,3}(\.\d+)?){2}", text) is None:
+    red, green, blue = (float(v) for v in text.split(",", 3))
+    if not all(0 <= v <= 255 for v in (red, green, blue)):  # NaN is not either
         raise ValueError(text)
-    red, green, blue = (float(v) for v in text.split(","))
     return red, green, blue
 
 
