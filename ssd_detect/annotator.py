@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssd_detect.arrays import Pixels
+from ssd_detect.boxes.outputs import wanted_classes
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import Detections
-from ssd_detect.detector import Detector, wanted_classes
+from ssd_detect.detector import Detector
 from ssd_detect.errors import SettingError, VideoError
 from ssd_detect.media.drawing.draw import draw_detections
 from ssd_detect.media.privacy import blur_objects

@@ -6,6 +6,7 @@ RGB uint8 (H, W, 3)  ->  network input  ->  scores (N, C), offsets (N, 4)  ->  b
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike, fspath
 from types import TracebackType
 from typing import overload
@@ -14,12 +15,10 @@ import numpy as np
 
 from ssd_detect.arrays import Flags, Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
-from ssd_detect.boxes.geometry import scale_unit_xyxy
-from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
+from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
-from ssd_detect.classes import find_class_ids
-from ssd_detect.detections import BestGuess, Detections
-from ssd_detect.errors import PictureError, SettingError
+from ssd_detect.detections import Detections
+from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
@@ -38,11 +37,14 @@ class Detector:
         checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
+            The attribute `anchors`, (N, 4) float32 cxcywh unit, is the checkpoint's.
         session: device and threads.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
         on_slow_start: called, from another thread, when the first network call on a GPU takes long: the driver may
             have to compile the kernels first, once for each kind of GPU.
+        on_outputs: gets the network's scores (N, C) and offsets (N, 4) of each picture, in order, before they become
+            detections; to be copied, if they are to be kept.
 
     Raises:
         CheckpointError: no usable checkpoint.
@@ -59,6 +61,7 @@ class Detector:
         batch_size: int = DEFAULT_BATCH_SIZE,
         times: StageTimes | None = None,
         on_slow_start: Callable[[], None] | None = None,
+        on_outputs: Callable[[Floats, Floats], None] | None = None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
@@ -68,9 +71,10 @@ class Detector:
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
-        self._wanted = wanted_classes(self.settings, loaded.spec.class_names)
-        self._anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
+        self._decode = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
+        self.anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
         self._network = NetworkSession(loaded, session or SessionSettings())
+        self._on_outputs = on_outputs
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
     @overload
@@ -96,6 +100,17 @@ class Detector:
             scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
         return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
 
+    def raw_outputs(self, picture: Pixels) -> tuple[Floats, Floats]:
+        """The network's scores (N, C) and offsets (N, 4) for one RGB uint8 picture, before anything is made of them.
+
+        Raises:
+            PictureError, ClosedError: as a call.
+        """
+        _check_picture(picture)
+        with self.times.measure("resize+network"), self._watched_start():
+            scores, offsets = self._run_network([picture])
+        return scores[0], offsets[0]
+
     def _watched_start(self) -> AbstractContextManager[None]:
         tell, self._on_slow_start = self._on_slow_start, None
         return told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext()
@@ -108,26 +123,21 @@ class Detector:
         return self._network.run_resized(np.concatenate(resized))
 
     def _detections(self, picture: Pixels, scores: Floats, offsets: Floats) -> Detections:
-        names = self.spec.class_names
+        if self._on_outputs is not None:
+            self._on_outputs(scores, offsets)
         height, width = picture.shape[:2]
-        with self.times.measure("decode"):
-            candidates, dropped = decode_candidates(scores, offsets, self._anchors, self._wanted, self.settings)
-        with self.times.measure("nms"):
-            kept = keep_best(candidates, self.settings)
-        best_guess = None
-        if len(kept.scores) == 0:
-            class_id, score = best_score(scores, self._wanted)
-            best_guess = BestGuess(names[class_id], score)
-        return Detections(
-            boxes=scale_unit_xyxy(kept.boxes_unit, width, height),
-            scores=kept.scores,
-            class_ids=kept.class_ids,
-            size=(width, height),
-            class_names=names,
-            best_guess=best_guess,
-            dropped=dropped,
-            render=lambda detections: annotated_png(picture, detections),
-        )
+        found = self._decode(scores, offsets, self.anchors, (width, height))
+        return replace(found, render=lambda detections: annotated_png(picture, detections))
+
+    @property
+    def wanted(self) -> Flags:
+        """(C,) bool: the classes that are looked for."""
+        return self._decode.wanted
+
+    @property
+    def thresholds(self) -> Floats | None:
+        """(C,) float32: the score threshold of each class; None where all have the same."""
+        return self._decode.thresholds
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -150,23 +160,6 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def wanted_classes(settings: DetectionSettings, class_names: Sequence[str]) -> Flags:
-    """(C,) bool: the classes that `settings` ask for; never the background.
-
-    Raises:
-        UnknownClassError: a name of no class.
-        SettingError: none is left.
-    """
-    wanted = np.ones(len(class_names), np.bool_)
-    if settings.classes:
-        wanted[:] = False
-        wanted[list(find_class_ids(settings.classes, class_names))] = True
-    wanted[[0, *find_class_ids(settings.exclude_classes, class_names)]] = False
-    if not wanted.any():
-        raise SettingError("no class is left to look for: every wanted class is excluded too")
-    return wanted
 
 
 def _check_picture(picture: Pixels) -> None:

@@ -31,6 +31,7 @@ class DetectionSettings:
         exclude_classes: never these classes.
         profile: whose way of post-processing; it decides what else there is to decide, such as whether a score or an
             IoU equal to its threshold counts. None is the checkpoint's.
+        class_thresholds: class name (or alias) and score threshold of those that have one of their own.
 
     Raises:
         SettingError: a value is outside its range.
@@ -44,10 +45,14 @@ class DetectionSettings:
     classes: tuple[str, ...] = ()
     exclude_classes: tuple[str, ...] = ()
     profile: Profile | None = None
+    class_thresholds: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("score_threshold", "nms_threshold"):
-            value = getattr(self, name)
+        units = [(name, getattr(self, name)) for name in ("score_threshold", "nms_threshold")]
+        for name, value in (
+            *units,
+            *((f"score threshold of {name!r}", value) for name, value in self.class_thresholds),
+        ):
             if not (math.isfinite(value) and 0.0 <= value <= 1.0):
                 raise SettingError(f"{name} is {value}, expected a number from 0 to 1")
         for name in ("top_k", "max_detections"):

@@ -27,7 +27,7 @@ from ssd_detect.errors import (
 )
 
 HEAVY = ("tensorflow", "numpy", "cv2", "av", "moviepy", "imageio", "rich")
-VERBS = ("image", "video", "doctor")
+VERBS = ("image", "video", "explain", "eval", "dataset", "checkpoints", "doctor")
 
 
 def run_python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -48,7 +48,9 @@ print("imported:", [m for m in {HEAVY!r} if m in sys.modules], "status:", int(st
 
 
 class TestImports:
-    @pytest.mark.parametrize("arguments", [["--help"], ["--version"], *[[verb, "--help"] for verb in VERBS]])
+    @pytest.mark.parametrize(
+        "arguments", [["--help"], ["--version"], *[[verb, "--help"] for verb in VERBS], ["eval", "compare", "--help"]]
+    )
     def test_help_is_light(self, arguments: list[str]) -> None:
         done = run_python(WALK, *arguments)
         assert "imported: [] status: 0" in done.stdout, done.stdout + done.stderr
@@ -109,6 +111,21 @@ class TestImports:
             ["video", "a.mp4", "/"],
             ["video", "a.mp4", "out/"],
             ["doctor", "--nonsense"],
+            ["image", "a.jpg", "--thresholds", str(Path(__file__).parent)],
+            ["eval"],
+            ["eval", "voc", "--metric", "voc12"],
+            ["eval", "voc", "--iou", "0"],
+            ["eval", "voc", "--limit", "0"],
+            ["eval", "voc", "--bootstrap", "99"],
+            ["eval", "voc", "--precision", "0"],
+            ["eval", "voc", "--fail-under", "101"],
+            ["eval", "voc", "--fail-under", "0.7"],
+            ["eval", "voc", "--resume"],
+            ["eval", "voc", "--from-raw", "a", "--predictions", "b"],
+            ["eval", "voc", "--from-raw", "a", "--device", "cpu"],
+            ["eval", "voc", "--predictions", "a", "--score-threshold", "0.2"],
+            ["eval", "compare", "a"],
+            ["eval", "compare", "a", "b", "--metric", "coco"],
         ],
     )
     def test_usage_errors_are_light_and_one_line(self, arguments: list[str]) -> None:

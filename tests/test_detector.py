@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from ssd_detect.boxes.postprocess import decode_candidates, keep_best
 from ssd_detect.detector import Detector
 from ssd_detect.errors import CheckpointError, PictureError, UnknownClassError
 from ssd_detect.media.pictures import read_picture
@@ -63,6 +64,21 @@ class TestPictures:
         annotated = np.array(Image.open(io.BytesIO(shown)))
         assert annotated.shape == picture.shape
         assert (annotated != picture).any()
+
+
+class TestRawOutputs:
+    def test_they_make_the_detections(self, detector: Detector, media: Path) -> None:
+        picture = read_picture(media / "chelsea.png")
+        scores, offsets = detector.raw_outputs(picture)
+        assert (scores.shape, offsets.shape) == ((8732, 21), (8732, 4))
+        candidates, _ = decode_candidates(scores, offsets, detector.anchors, detector.wanted, detector.settings)
+        kept, found = keep_best(candidates, detector.settings), detector(picture)
+        np.testing.assert_allclose(kept.scores, found.scores, atol=1e-5)
+        np.testing.assert_array_equal(kept.scores, scores[kept.anchor_ids, kept.class_ids])
+
+    def test_what_is_no_picture(self, detector: Detector) -> None:
+        with pytest.raises(PictureError, match=r"got uint8 \(5, 5\)"):
+            detector.raw_outputs(np.zeros((5, 5), np.uint8))
 
 
 class TestSettings:

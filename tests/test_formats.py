@@ -486,7 +486,7 @@ class TestSchema:
     def test_thresholds_of_every_profile_fit(self, name: str, profile: Profile) -> None:
         whole = json.loads((Path(formats.__file__).parent / "schema" / f"{name}.schema.json").read_text())
         schema = (whole["$defs"] if name == "frames" else whole["properties"])["thresholds"]
-        run = replace(PROVENANCE, settings=resolved(DetectionSettings(), profile))
+        run = replace(PROVENANCE, settings=resolved(DetectionSettings(class_thresholds=(("dog", 0.7),)), profile))
         thresholds = strict_json(json.dumps(run.to_dict()["thresholds"]))
         jsonschema.Draft202012Validator(schema).validate(thresholds)
         assert {*thresholds} == {*schema["properties"]}

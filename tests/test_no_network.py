@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ssd_detect.cli.main import program
+from tests.made_dataset import made_voc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is Linux's")
 
@@ -31,7 +32,27 @@ RUNS: dict[str, Callable[[str, str], list[list[str]]]] = {
         ["info", "ssd_300_vgg_voc", "--guess", PICTURE],
         ["convert", "ssd_300_vgg_voc", f"{folder}.safetensors", "--precision", "int8"],
     ],
+    "explain": lambda clip, folder: [[PICTURE, "--box", "1", "-o", f"{folder}/why.png", "--device", "cpu"]],
+    "eval": lambda clip, folder: evaluations(Path(folder)),
+    "dataset": lambda clip, folder: data_sets(Path(folder)),
 }
+
+
+def evaluations(folder: Path) -> list[list[str]]:
+    """By the network, from what it kept and from what was saved, and a comparison."""
+    voc, raw = str(made_voc(folder.with_name("voc"))), str(folder.with_name("raw.npz"))
+    return [
+        [voc, "-o", str(folder), "--keep-raw", raw, "--device", "cpu"],
+        [voc, "--from-raw", raw],
+        [voc, "--predictions", f"{folder}/detections.jsonl"],
+        ["compare", str(folder), str(folder)],
+    ]
+
+
+def data_sets(folder: Path) -> list[list[str]]:
+    """All that is done with one."""
+    voc = str(made_voc(folder.with_name("voc")))
+    return [["check", voc], ["stats", voc], ["convert", voc, str(folder), "--to", "coco"]]
 
 
 def run(folder: Path, *arguments: str) -> tuple["subprocess.CompletedProcess[str]", str]:

@@ -14,6 +14,7 @@ from ssd_detect.batch.journal import (
     is_unfinished,
     read_journal,
 )
+from ssd_detect.batch.pixel_writers import PixelWriter
 from ssd_detect.batch.run import PictureRun, Started
 from ssd_detect.batch.settings import JobSettings
 from ssd_detect.batch.sources import read_source
@@ -44,6 +45,7 @@ class JobHooks:
         on_failure: hears of each input that fails: its name and why.
         on_note: hears what there is to know of how an input was read: its name and a short clause.
         should_stop: asked now and then; True ends the run in good order.
+        pixel_writers: get each picture before the writers that the settings ask for.
     """
 
     load: Callable[[StageTimes], AbstractContextManager["Detector"]]
@@ -51,6 +53,7 @@ class JobHooks:
     on_failure: Callable[[str, SsdDetectError], None]
     on_note: Callable[[str, str], None] = lambda name, note: None
     should_stop: Callable[[], bool] = lambda: False
+    pixel_writers: tuple[PixelWriter, ...] = ()
 
 
 class PictureJob:
@@ -75,7 +78,7 @@ class PictureJob:
             self._fail(str(error).split(": ")[0], error)
         self._resumes = settings.resume and has_journal(settings.folder)
         self._overwrite = settings.overwrite or self._resumes  # what stands there is of the run that goes on
-        self._plan = planned_outputs(settings, overwrite=self._overwrite)
+        self._plan = planned_outputs(settings, hooks.pixel_writers, overwrite=self._overwrite)
         self._sources = self._without_own_results(found.inputs)
         self._finished = self._finished_before() if self._resumes else {}
 
@@ -157,6 +160,7 @@ class PictureJob:
             provenance,
             self._hooks.on_record,
             self._times,
+            self._hooks.pixel_writers,
             overwrite=self._overwrite,
         )
         return Started(detector, detector.class_names, outputs)

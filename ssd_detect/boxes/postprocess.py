@@ -27,25 +27,29 @@ class Candidates(NamedTuple):
     boxes_unit: Floats  # (n, 4) xyxy; within 0..1 where the profile clips first
     scores: Floats  # (n,)
     class_ids: Integers  # (n,)
+    anchor_ids: Integers  # (n,), which anchor made each
 
     def at(self, places: Flags | Integers | slice) -> "Candidates":
         """Some of them."""
-        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places])
+        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places], self.anchor_ids[places])
 
 
-def select_scores(scores: Floats, wanted: Flags, settings: DetectionSettings) -> tuple[Integers, Integers]:
+def select_scores(
+    scores: Floats, wanted: Flags, settings: DetectionSettings, thresholds: Floats | None = None
+) -> tuple[Integers, Integers]:
     """The best `top_k` of the scores that pass the threshold, of each class or of all wanted classes together.
 
     Args:
         scores: (N, C) float32, 0 to 1; a NaN is never selected.
         wanted: (C,) bool, which classes count; the background (0) must not.
         settings: resolved; score_threshold, profile and top_k count here.
+        thresholds: (C,) float32, one for each class in the place of score_threshold.
 
     Returns:
         anchor numbers (n,) and class ids (n,), best score first; ties by anchor, then class.
     """
     rules = rules_of(settings)
-    threshold = np.float32(settings.score_threshold)
+    threshold = np.float32(settings.score_threshold) if thresholds is None else thresholds
     passes = scores >= threshold if rules.selects_equal else scores > threshold  # (N, C)
     passes &= wanted
     flat = np.flatnonzero(passes)
@@ -77,7 +81,12 @@ def _largest(values: Floats, k: int) -> Integers:
 
 
 def decode_candidates(
-    scores: Floats, offsets: Floats, anchors: Floats, wanted: Flags, settings: DetectionSettings
+    scores: Floats,
+    offsets: Floats,
+    anchors: Floats,
+    wanted: Flags,
+    settings: DetectionSettings,
+    thresholds: Floats | None = None,
 ) -> tuple[Candidates, DroppedBoxes]:
     """Candidates of one picture and what is dropped; only selected anchors are decoded.
 
@@ -87,16 +96,18 @@ def decode_candidates(
         anchors: (N, 4) float32 cxcywh unit.
         wanted: (C,) bool, without the background.
         settings: resolved, see `boxes.profiles`; the same for `keep_best`.
+        thresholds: as for `select_scores`.
     """
     rules = rules_of(settings)
-    anchor_ids, class_ids = select_scores(scores, wanted, settings)
+    anchor_ids, class_ids = select_scores(scores, wanted, settings, thresholds)
     boxes = decode_offsets(offsets[anchor_ids], anchors[anchor_ids], rules.max_log_scale)  # (n, 4)
     finite = _is_finite(boxes)
     clipped = clip_xyxy(boxes)
     has_area = _has_area(clipped)
     taken = finite if rules.flat_take_places else finite & has_area
     picked = scores[anchor_ids[taken], class_ids[taken]]
-    candidates = Candidates((clipped if rules.clips_first else boxes)[taken], picked, class_ids[taken])
+    compared = (clipped if rules.clips_first else boxes)[taken]
+    candidates = Candidates(compared, picked, class_ids[taken], anchor_ids[taken])
     return candidates, _dropped(boxes, finite, has_area)
 
 

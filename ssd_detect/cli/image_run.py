@@ -138,7 +138,7 @@ class _Telling:
 
     def __init__(self, run: RunSettings, *, several: bool, json_on_stdout: bool) -> None:
         self._talk = run.talk
-        self._limit = run.detection.score_threshold
+        self._limit = run.score_limit
         self._several = several
         self._json_on_stdout = json_on_stdout
         self._json_lines: JsonLinesStream | None = None
@@ -180,7 +180,7 @@ class _Telling:
     def _nothing(self, record: "PictureRecord") -> str:
         guess = record.detections.best_guess
         best = "" if guess is None else f"; best: {guess.class_name} {guess.score:.3f}"
-        return f"nothing scored above {self._limit:g}{best}"
+        return f"nothing scored above {self._limit}{best}"
 
     def end(self, shared: list[Path]) -> None:
         """Where the rest went, and how long it took."""

@@ -9,7 +9,10 @@ import click
 
 from ssd_detect import __version__
 from ssd_detect.cli.checkpoints import checkpoints
+from ssd_detect.cli.dataset import dataset
 from ssd_detect.cli.doctor import doctor
+from ssd_detect.cli.eval import evaluation
+from ssd_detect.cli.explain import explain
 from ssd_detect.cli.image import image
 from ssd_detect.cli.talk import say
 from ssd_detect.cli.video import video
@@ -69,7 +72,7 @@ def program() -> None:
     """Find objects in pictures and videos with SSD, the single-shot detector."""
 
 
-for _verb in (image, video, checkpoints, doctor):
+for _verb in (image, video, explain, evaluation, dataset, checkpoints, doctor):
     program.add_command(_verb)
 
 

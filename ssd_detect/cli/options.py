@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from ssd_detect.cli.checkpoint_facts import FACT_NAMES, FACT_OPTIONS, checkpoint
 from ssd_detect.cli.talk import Talk
 from ssd_detect.conventions import Profile
 from ssd_detect.errors import SettingError
+from ssd_detect.formats.thresholds import ScoreThresholds, read_thresholds
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT, manifest
 from ssd_detect.settings import (
     DEFAULT_BATCH_SIZE,
@@ -22,17 +24,25 @@ from ssd_detect.settings import (
 )
 
 _DEFAULTS = DetectionSettings()
+EVALUATION_SCORE_THRESHOLD = 0.01
+"""As the papers' evaluations have it (the Caffe release's `confidence_threshold` of its test networks)."""
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Everything that is chosen before a run begins."""
+    """Everything that is chosen before a run begins; `thresholds`, which `detection` holds, as their file tells."""
 
     checkpoint: CheckpointSettings
     detection: DetectionSettings
     session: SessionSettings
     batch_size: int
     talk: Talk
+    thresholds: ScoreThresholds | None = None
+
+    @property
+    def score_limit(self) -> str:
+        """What a detection's score must be above, in words."""
+        return f"{self.detection.score_threshold:g}" if self.thresholds is None else "the threshold of its class"
 
 
 def _parse_device(ctx: click.Context, param: click.Parameter, value: str) -> Device:
@@ -46,8 +56,9 @@ _UNIT = click.FloatRange(0.0, 1.0)
 _COUNT = click.IntRange(min=1)
 
 _OPTIONS = (
-    click.option("--score-threshold", type=_UNIT, default=_DEFAULTS.score_threshold, show_default=True,
-                 help="Report objects that score above this."),
+    click.option("--thresholds", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+                 help="A score threshold for each class, as eval --write-thresholds writes them; classes that it does "
+                      "not name have --score-threshold."),
     click.option("--nms-threshold", type=_UNIT, default=_DEFAULTS.nms_threshold, show_default=True,
                  help="Of two boxes of one class that overlap this much (IoU), keep the better one."),
     click.option("--class-agnostic", is_flag=True, help="Let boxes of different classes remove each other too."),
@@ -77,15 +88,28 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+def _score_threshold(default: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--score-threshold", type=_UNIT, default=default, show_default=True,
+                        help="Report objects that score above this.")  # fmt: skip
+
+
 def detection_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Give a verb the shared options; it receives them as one `run: RunSettings`."""
+    return _with_options(verb, _DEFAULTS.score_threshold)
 
+
+def evaluation_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with a score threshold so low that precision-recall curves are whole."""
+    return _with_options(verb, EVALUATION_SCORE_THRESHOLD)
+
+
+def _with_options(verb: Callable[..., Any], score_threshold: float) -> Callable[..., Any]:
     @functools.wraps(verb)
     def with_settings(**options: Any) -> Any:
         own = {name: value for name, value in options.items() if name not in _SHARED}
         return verb(run=_run_settings(**{name: options[name] for name in _SHARED}), **own)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed((_score_threshold(score_threshold), *_OPTIONS)):
         with_settings = option(with_settings)
     return with_settings
 
@@ -93,6 +117,7 @@ def detection_options(verb: Callable[..., Any]) -> Callable[..., Any]:
 _SHARED = frozenset(
     {
         "score_threshold",
+        "thresholds",
         "nms_threshold",
         "class_agnostic",
         "top_k",
@@ -114,17 +139,23 @@ def _run_settings(
     batch_size: int,
     quiet: bool,
     verbose: bool,
+    thresholds: Path | None,
     **options: Any,
 ) -> RunSettings:
     facts = {name: options.pop(name) for name in FACT_NAMES}
+    for_classes = read_thresholds(thresholds) if thresholds else None
     settings = RunSettings(
         checkpoint=checkpoint_settings(checkpoint, **facts),
-        detection=DetectionSettings(**options),
+        detection=DetectionSettings(
+            **options, class_thresholds=tuple(for_classes.classes.items()) if for_classes else ()
+        ),
         session=SessionSettings(device=device, intra_op_threads=threads),
         batch_size=batch_size,
         talk=Talk(quiet=quiet, verbose=verbose),
+        thresholds=for_classes,
     )
-    check_class_names(settings.checkpoint, (*settings.detection.classes, *settings.detection.exclude_classes))
+    named = (*settings.detection.classes, *settings.detection.exclude_classes)
+    check_class_names(settings.checkpoint, (*named, *(for_classes.classes if for_classes else ())))
     return settings
 
 

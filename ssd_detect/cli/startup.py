@@ -1,5 +1,6 @@
 """Starting the detector from the command line: a quiet TensorFlow, hidden GPUs, and a word on what is assumed."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,23 @@ from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorfl
 from ssd_detect.stages import StageTimes
 
 if TYPE_CHECKING:
+    from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
 
 
-def open_detector(run: RunSettings, times: StageTimes | None = None, sources: Sources | None = None) -> "Detector":
-    """Import TensorFlow and load the checkpoint; `times` as for `Detector`, `sources` other than this machine's."""
+def open_detector(
+    run: RunSettings,
+    times: StageTimes | None = None,
+    sources: Sources | None = None,
+    on_outputs: "Callable[[Floats, Floats], None] | None" = None,
+) -> "Detector":
+    """Import TensorFlow and load the checkpoint.
+
+    Args:
+        run: what was chosen.
+        times, on_outputs: as for `Detector`.
+        sources: other than this machine's.
+    """
     if run.session.device.kind == "cpu":
         hide_gpus()
     if not run.talk.verbose:
@@ -29,11 +42,18 @@ def open_detector(run: RunSettings, times: StageTimes | None = None, sources: So
         batch_size=run.batch_size,
         times=times,
         on_slow_start=lambda: run.talk.note(SLOW_START),
+        on_outputs=on_outputs,
     )
     if leaves_gpu_unused(detector, run, sources or Sources.of_this_machine()):
         run.talk.note(UNUSED_GPU)
     if detector.assumed:
         run.talk.note(f"checkpoint {detector.checkpoint_name}: assumed {', '.join(detector.assumed)}")
+    if run.thresholds is not None and run.thresholds.checkpoint_sha256 != detector.checkpoint_sha256:
+        run.talk.note(
+            f"the score thresholds were chosen for checkpoint {run.thresholds.checkpoint_name or 'of no name'} "
+            f"(SHA-256 {run.thresholds.checkpoint_sha256[:12] or 'unknown'}), this one is {detector.checkpoint_name}; "
+            "scores of other weights mean something else"
+        )
     run.talk.detail(
         f"checkpoint {detector.checkpoint_name} (SHA-256 {detector.checkpoint_sha256[:12]}…), "
         f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {detector.device_name}"

@@ -249,8 +249,7 @@ class _Telling:
         guess = summary.best_guess
         if found or guess is None:
             return found or "none"
-        limit = self._run.detection.score_threshold
-        return f"none above {limit:g} (best: {guess.class_name} {guess.score:.3f})"
+        return f"none above {self._run.score_limit} (best: {guess.class_name} {guess.score:.3f})"
 
     def _tell(self, line: str) -> None:
         with _explained_stdout():

@@ -207,34 +207,46 @@ def _findable(settings: OutputSettings) -> list[str]:
 
 
 def read_coco(settings: ReadSettings) -> Iterator[ReadRecord]:
-    """The pictures of `<folder>/detections.coco.json`, in the order of its `images` or of `coco_images`.
+    """The pictures of `<folder>/detections.coco.json`; see `read_coco_file`."""
+    return read_coco_file(settings.folder / COCO_FILE_NAME, settings.class_names, settings.coco_images)
+
+
+def read_coco_file(
+    path: Path, class_names: Sequence[str] | None, coco_images: Path | None = None
+) -> Iterator[ReadRecord]:
+    """The pictures of a file, in the order of its `images` or of `coco_images`.
 
     An annotation without a score counts as certain: 1.
+
+    Args:
+        path: the file, of either form.
+        class_names: of the detections, background first; None: the file's categories, in the order of their ids.
+        coco_images: the annotation file that a list of results belongs to.
 
     Raises:
         FormatError: a file is missing or damaged, or the pictures and categories of the results are not there.
     """
-    path = settings.folder / COCO_FILE_NAME
     with explained_reading(path):
-        annotations, results = _parts(parse_json(path.read_text(encoding="utf-8")), path, settings)
+        annotations, results = _parts(parse_json(path.read_text(encoding="utf-8")), path, coco_images)
         of_picture = _by_picture(results, annotations)
-        class_ids = _class_ids(annotations, settings.class_names)
+        class_names = annotations.class_names if class_names is None else class_names
+        class_ids = _class_ids(annotations, class_names)
     for picture_id, entry in annotations.pictures:
         with explained_reading(f"{path}: {entry['file_name']}"):
-            rows = [_row(result, class_ids, settings.class_names) for result in of_picture[picture_id]]
+            rows = [_row(result, class_ids, class_names) for result in of_picture[picture_id]]
             size = whole(entry, "width"), whole(entry, "height")
-            detections = detections_of(rows, size, settings.class_names)
+            detections = detections_of(rows, size, class_names)
             sha256 = text(entry, "sha256") if "sha256" in entry else None
         yield ReadRecord(entry["file_name"], detections, sha256=sha256)
 
 
-def _parts(value: Any, path: Path, settings: ReadSettings) -> tuple[AnnotationFile, list[Any]]:
+def _parts(value: Any, path: Path, coco_images: Path | None) -> tuple[AnnotationFile, list[Any]]:
     """The pictures and categories, and the results."""
     if not isinstance(value, list):
         return AnnotationFile.of(value, path), items(value, "annotations")
-    if settings.coco_images is None:
+    if coco_images is None:
         raise ValueError("is a list of results; its pictures are in the annotation file, which was not named")
-    return AnnotationFile.read(settings.coco_images), value
+    return AnnotationFile.read(coco_images), value
 
 
 def _by_picture(results: list[Any], annotations: AnnotationFile) -> dict[PictureId, list[Any]]:

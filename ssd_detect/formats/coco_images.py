@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ssd_detect.classes import find_class_ids
+from ssd_detect.classes import BACKGROUND, find_class_ids
 from ssd_detect.errors import OutputError, SettingError, UnknownClassError
 from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.formats.json_values import file_name, items, member, parse_json, text, whole
@@ -66,6 +66,11 @@ class AnnotationFile:
             raise ValueError("two of its pictures have the same id")
         categories = tuple((whole(entry, "id"), text(entry, "name")) for entry in items(value, "categories"))
         return cls(path, pictures, categories)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The categories in the order of their ids, behind the background."""
+        return (BACKGROUND, *(name for _, name in sorted(self.categories)))
 
     def category_id(self, class_name: str) -> int | None:
         """The category of that name: the very name, else one that `find_class_ids` takes for the same.

@@ -18,12 +18,14 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         """Plain values: tool, checkpoint, thresholds; a limit of None is none."""
         chosen = self.settings
+        of_classes = {"classes": dict(chosen.class_thresholds)} if chosen.class_thresholds else {}
         return {
             "tool": {"name": "ssd-detect", "version": __version__},
             "checkpoint": {"name": self.checkpoint_name, "sha256": self.checkpoint_sha256},
             "thresholds": {
                 "profile": None if chosen.profile is None else chosen.profile.value,
                 "score": chosen.score_threshold,
+                **of_classes,
                 "nms": chosen.nms_threshold,
                 "top_k": chosen.top_k,
                 "max_detections": chosen.max_detections,

@@ -10,9 +10,10 @@ are no UTF-8, stands as `file_names` says.
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import SCORE_DECIMALS
@@ -34,39 +35,74 @@ class VocWriter(OwnFileWriter):
 
     def content(self, record: PictureRecord) -> bytes:
         """The annotation, indented, in UTF-8."""
-        root = ET.Element("annotation")
-        _add_picture(root, record)
-        for row in rounded_rows(record.detections):
-            _add_object(root, row, record.detections.size)
-        ET.indent(root)
-        written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
-        return written + b"\n"
+        size = record.detections.size
+        return voc_annotation(record.file, size, [_entry(row, size) for row in rounded_rows(record.detections)])
 
 
-def _add_picture(root: ET.Element, record: PictureRecord) -> None:
-    path = PurePath(record.file)
+class VocEntry(NamedTuple):
+    """One object as it is to be written.
+
+    Args:
+        class_name: any text.
+        corners: xmin, ymin, xmax, ymax as VOC counts: from 1, both corners belonging to the box.
+        truncated, difficult: as in `VocObject`.
+        score: with its decimals; None writes none.
+    """
+
+    class_name: str
+    corners: tuple[str, ...]
+    truncated: bool
+    difficult: bool = False
+    score: str | None = None
+
+
+def voc_annotation(file: str, size: tuple[int, int], entries: Iterable[VocEntry]) -> bytes:
+    """The content of an annotation file: XML, indented, in UTF-8.
+
+    Args:
+        file: the picture, with the folders it lies in.
+        size: (width, height), pixels.
+        entries: its objects.
+    """
+    root = ET.Element("annotation")
+    _add_picture(root, file, size)
+    for entry in entries:
+        _add_object(root, entry)
+    ET.indent(root)
+    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _add_picture(root: ET.Element, file: str, size: tuple[int, int]) -> None:
+    path = PurePath(file)
     _add(root, "folder", name_to_text(path.parent.name, _ALTERED))
     _add(root, "filename", name_to_text(path.name, _ALTERED))
-    _add(root, "path", name_to_text(record.file, _ALTERED))
+    _add(root, "path", name_to_text(file, _ALTERED))
     _add(_add(root, "source"), "database", "ssd-detect")
-    size = _add(root, "size")
-    for tag, value in zip(("width", "height", "depth"), (*record.detections.size, 3), strict=True):
-        _add(size, tag, str(value))
+    element = _add(root, "size")
+    for tag, value in zip(("width", "height", "depth"), (*size, 3), strict=True):
+        _add(element, tag, str(value))
     _add(root, "segmented", "0")
 
 
-def _add_object(root: ET.Element, row: Row, size: tuple[int, int]) -> None:
+def _add_object(root: ET.Element, entry: VocEntry) -> None:
+    element = _add(root, "object")
+    _add(element, "name", _class_text(entry.class_name))
+    _add(element, "pose", "Unspecified")
+    _add(element, "truncated", str(int(entry.truncated)))
+    _add(element, "difficult", str(int(entry.difficult)))
+    box = _add(element, "bndbox")
+    for tag, value in zip(_CORNERS, entry.corners, strict=True):
+        _add(box, tag, value)
+    if entry.score is not None:
+        _add(element, "score", entry.score)
+
+
+def _entry(row: Row, size: tuple[int, int]) -> VocEntry:
     corners = _corners(row.box)
     touches = corners[0] == 1 or corners[1] == 1 or corners[2] == size[0] or corners[3] == size[1]
-    element = _add(root, "object")
-    _add(element, "name", _class_text(row.class_name))
-    _add(element, "pose", "Unspecified")
-    _add(element, "truncated", str(int(touches)))
-    _add(element, "difficult", "0")
-    box = _add(element, "bndbox")
-    for tag, value in zip(_CORNERS, corners, strict=True):
-        _add(box, tag, str(value))
-    _add(element, "score", f"{row.score:.{SCORE_DECIMALS}f}")
+    score = f"{row.score:.{SCORE_DECIMALS}f}"
+    return VocEntry(row.class_name, tuple(map(str, corners)), touches, score=score)
 
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")

@@ -96,6 +96,26 @@ def open_picture(source: Path | bytes, *, name: str, max_pixels: int = DEFAULT_M
             raise PictureError(f"{name}: is too large for the memory of this computer") from error
 
 
+def picture_size(path: Path, *, name: str, max_pixels: int = DEFAULT_MAX_PIXELS) -> tuple[int, int]:
+    """(width, height), pixels, of a picture file as a person sees it, from its header: nothing is decoded.
+
+    Raises:
+        PictureError: as `open_picture`, as far as the header tells.
+    """
+    with _opened(path, name) as stream, without_warnings():
+        kind = _known_kind(stream, name, max_pixels)
+        with _explained(name, f"cannot be read as {_SPOKEN.get(kind, kind)}"):
+            image = _open_header(stream, kind, name)
+            if image is None:
+                size, orientation = size_of_tiff(_content(stream)), _of_odd_tiff(stream).orientation
+            else:
+                # Pillow turns TIFF files itself; since 11.1 their size says so before they are loaded.
+                size = getattr(image, "_tile_size", image.size)
+                orientation = read_metadata(image, stream).orientation
+        _check_size(size, name, max_pixels)
+    return (size[1], size[0]) if orientation >= 5 else (size[0], size[1])
+
+
 @contextmanager
 def _opened(source: Path | bytes, name: str) -> Iterator[IO[bytes]]:
     stream = io.BytesIO(source) if isinstance(source, bytes) else _open_file(source, name)

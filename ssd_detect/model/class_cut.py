@@ -36,7 +36,7 @@ def cut_classes(
     names = CLASS_LISTS[class_list]
     if spec.class_names == names:
         return variables, spec
-    outputs = _kept_outputs(spec.class_names, class_list)
+    outputs = kept_outputs(spec.class_names, class_list)
     cut = dict(variables)
     for head in network(spec.size).heads:
         for part in ("weights", "biases"):
@@ -45,8 +45,16 @@ def cut_classes(
     return cut, replace(spec, class_names=names)
 
 
-def _kept_outputs(class_names: tuple[str, ...], class_list: str) -> list[int]:
-    """Which outputs of an anchor stay, in the order of the list; the background is the first of each list."""
+def kept_outputs(class_names: tuple[str, ...], class_list: str) -> list[int]:
+    """Which outputs of an anchor stay, in the order of the list; the background is the first of each list.
+
+    Args:
+        class_names: of the network.
+        class_list: a key of `classes.CLASS_LISTS`.
+
+    Raises:
+        SettingError: the network does not know every class of the list.
+    """
     try:
         return [0, *find_class_ids(CLASS_LISTS[class_list][1:], class_names)]
     except UnknownClassError as error:

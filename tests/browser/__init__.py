@@ -1,1 +1,1 @@
-"""What `test_browser` needs: a page that plays clips, a server for it, and a browser without a window."""
+"""What tests in a real browser need: pages that look or play, a server for them, a browser without a window."""

@@ -1,0 +1,190 @@
+"""An evaluation from its settings to its result. The file of this room to read first.
+
+data set ─┬─► network (journal, resume) ─► detections.jsonl ─┐
+          ├─► kept outputs ──────────────────────────────────┼─► tables ─► numbers ─► files
+          └─► saved predictions ─────────────────────────────┘
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from ssd_detect.boxes.outputs import wanted_classes
+from ssd_detect.datasets.dataset import Dataset, Treatment
+from ssd_detect.datasets.opening import open_dataset
+from ssd_detect.detections import Detections
+from ssd_detect.errors import FormatError
+from ssd_detect.evaluating.files import check_files, is_coco_file
+from ssd_detect.evaluating.found import Found
+from ssd_detect.evaluating.kept_outputs import found_in_outputs
+from ssd_detect.evaluating.network import PREDICTIONS, EvalHooks, NetworkRun
+from ssd_detect.evaluating.raw_file import open_raw
+from ssd_detect.evaluating.saved import found_in_predictions
+from ssd_detect.evaluating.settings import EvalSettings
+from ssd_detect.evaluating.tables import PictureNumbers, PredictionRows, truth_of
+from ssd_detect.evaluation.bootstrap import BootstrapSettings
+from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
+from ssd_detect.evaluation.results import EvaluationResult
+from ssd_detect.formats.jsonl import open_json_lines
+from ssd_detect.formats.record import PictureRecord
+from ssd_detect.reporting.details import FindingSettings, ReportDetails, RunFacts
+
+_NOT_READ = ("picture-missing", "picture-unreadable", "annotation-empty", "annotation-damaged", "labels-damaged")
+"""Kinds of problems of a data set that cost a picture which should have been there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What came of it.
+
+    Args:
+        result: the numbers; its notes are those of `evaluate` and of what was compared.
+        details: what they were made of.
+    """
+
+    result: EvaluationResult
+    details: ReportDetails
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A data set, opened, and what is to be compared with it.
+
+    Args:
+        dataset: with at most as many pictures as the settings allow.
+        settings: see `EvalSettings`.
+        num_left_out: pictures that the limit has cut off.
+    """
+
+    dataset: Dataset
+    settings: EvalSettings
+    num_left_out: int
+
+    @classmethod
+    def of(cls, settings: EvalSettings) -> "Evaluation":
+        """Open the data set, and check that results can be written.
+
+        Raises:
+            FormatError, SettingError: no data set; see `open_dataset`. A data set without pictures.
+            OutputError: a file of the results may not be written.
+        """
+        check_files(settings)
+        dataset = open_dataset(settings.dataset, split=settings.split)
+        if not dataset.pictures:
+            raise FormatError(f"{settings.dataset}: has no picture that can be used; see ssd-detect dataset check")
+        kept = dataset.pictures[: settings.limit]
+        return cls(replace(dataset, pictures=kept), settings, len(dataset.pictures) - len(kept))
+
+    @property
+    def not_read(self) -> list[tuple[str, str]]:
+        """Name and reason of each picture that reading the data set had to leave out."""
+        return [(str(one.file), one.text) for one in self.dataset.problems if one.kind in _NOT_READ]
+
+    def run(self, hooks: EvalHooks) -> Evaluated | None:
+        """Detect, compare; None when the caller wanted it to stop.
+
+        Raises:
+            SsdDetectError: as the source of the detections.
+        """
+        with ExitStack() as stack:
+            found = self._found(hooks, stack)
+            return None if found is None else self._compare(found)
+
+    def _found(self, hooks: EvalHooks, stack: ExitStack) -> Found | None:
+        settings, dataset = self.settings, self.dataset
+        if settings.from_raw is not None:
+            raw = stack.enter_context(open_raw(settings.from_raw))
+            return self._written(found_in_outputs(raw, settings.checkpoint, settings.detection))
+        if settings.predictions is not None:
+            return found_in_predictions(
+                settings.predictions,
+                class_names=settings.checkpoint.class_names,
+                dataset_names=dataset.class_names,
+                coco_images=dataset.root if is_coco_file(dataset) else None,
+            )
+        folder = settings.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ssd-detect-")))
+        return NetworkRun(dataset.pictures, settings, folder, hooks).run()
+
+    def _written(self, found: Found) -> Found:
+        """The same; while its pictures are read, they are written into the folder of the results."""
+        folder = self.settings.folder
+        if folder is None or found.provenance is None:
+            return found
+        path, provenance = folder / PREDICTIONS, found.provenance
+
+        def written() -> Iterator[tuple[str, Detections]]:
+            with open_json_lines(path, provenance, overwrite=self.settings.overwrites) as lines:
+                for name, detections in found.pictures:
+                    lines.append(PictureRecord(name, PurePosixPath(name), detections))
+                    yield name, detections
+
+        return replace(found, pictures=written())
+
+    def _compare(self, found: Found) -> Evaluated:
+        settings, pictures, names = self.settings, self.dataset.pictures, found.class_names
+        wanted = wanted_classes(settings.detection, names)
+        truth = truth_of(pictures, self.dataset.class_names, names, wanted)
+        rows = PredictionRows(PictureNumbers(self.dataset.root, pictures), wanted)
+        for name, detections in found.pictures:
+            rows.add(name, detections)
+        if rows.foreign and not rows.numbers:
+            raise FormatError(f"no picture of the detections is one of the data set: {rows.foreign[0]}")
+        predictions = rows.table(len(pictures))
+        result = evaluate(truth.table, predictions, names, numbers_wanted(settings))
+        notes = (*result.notes, *truth.notes(), *self._notes(rows, found.failures))
+        details = ReportDetails(self._facts(found), names, truth.table, predictions, pictures, _findings(settings))
+        return Evaluated(replace(result, notes=notes), details)
+
+    def _notes(self, rows: PredictionRows, failures: Sequence[str]) -> Iterator[str]:
+        """What is to be known about the pictures, a sentence each."""
+        yield "Scores count with 6 decimals and boxes with 3, as they are written."
+        if self.num_left_out:
+            yield f"Only the first {len(self.dataset.pictures)} pictures count; {self.num_left_out} more are there."
+        if failures:
+            yield f"Pictures that cannot be read, and count as pictures without detections: {len(failures)}."
+        if self.not_read:
+            yield f"Pictures that are left out, since they or their annotations cannot be read: {len(self.not_read)}."
+        missing = len(self.dataset.pictures) - len(rows.numbers) - len(failures)
+        if missing:
+            yield f"Pictures that the detections do not name, and that count as pictures without any: {missing}."
+        if rows.foreign:
+            yield f"Pictures whose detections are left out: {len(rows.foreign)}; the first: {rows.foreign[0]}."
+        yield from self._problem_notes()
+
+    def _problem_notes(self) -> Iterator[str]:
+        counts = Counter(one.treatment for one in self.dataset.problems if one.treatment is not Treatment.KEPT)
+        if counts:
+            told = ", ".join(f"{count} {treatment.value}" for treatment, count in counts.items())
+            yield f"Problems of the data set: {told}; ssd-detect dataset check lists them."
+
+    def _facts(self, found: Found) -> RunFacts:
+        settings = self.settings
+        scored = settings.predictions or settings.from_raw
+        return RunFacts(
+            dataset=str(settings.dataset),
+            dataset_kind=self.dataset.kind.value,
+            split=settings.split,
+            provenance=found.provenance,
+            predictions=None if scored is None else str(scored),
+            command=settings.command,
+            date=datetime.now().astimezone(),
+            not_read=(*(name for name, _ in self.not_read), *found.failures),
+        )
+
+
+def numbers_wanted(settings: EvalSettings) -> EvaluationSettings:
+    """The same in the words of `evaluate`."""
+    return EvaluationSettings(
+        metrics=tuple(metric for metric in ("voc07", "voc10") if metric in settings.metrics),
+        iou_thresholds=settings.iou_thresholds,
+        coco="coco" in settings.metrics,
+        bootstrap=None if settings.bootstrap is None else BootstrapSettings(num_resamples=settings.bootstrap),
+    )
+
+
+def _findings(settings: EvalSettings) -> FindingSettings:
+    return FindingSettings(iou_threshold=settings.iou_thresholds[0], precision=settings.precision)

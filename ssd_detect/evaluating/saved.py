@@ -1,0 +1,103 @@
+"""Detections that `image --format jsonl`, `--json` or `--format coco` has saved."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssd_detect.classes import BACKGROUND
+from ssd_detect.conventions import Profile
+from ssd_detect.detections import Detections
+from ssd_detect.evaluating.found import Found
+from ssd_detect.formats.coco import read_coco_file
+from ssd_detect.formats.file_reading import explained_reading
+from ssd_detect.formats.json_detections import row_of
+from ssd_detect.formats.json_values import flag, items, member, number, parse_json, text
+from ssd_detect.formats.jsonl import SCHEMA, read_json_lines_file
+from ssd_detect.formats.provenance import Provenance
+from ssd_detect.model.manifest import manifest
+from ssd_detect.settings import DetectionSettings
+
+
+def found_in_predictions(
+    path: Path, *, class_names: tuple[str, ...] | None, dataset_names: Sequence[str], coco_images: Path | None
+) -> Found:
+    """What a file of detections holds; JSON lines and both forms of COCO are told by their content.
+
+    COCO files tell what could be found by their categories. JSON lines do not: there it is what `class_names` says,
+    else what the manifest says of the checkpoint that the lines name, else the classes that occur in the lines and
+    those of the data set, so that a class that was never found counts as such.
+
+    Args:
+        path: the file.
+        class_names: of the network that made the detections, background first, where the user tells them.
+        dataset_names: of the data set's classes, background first.
+        coco_images: the annotation file that a COCO list of results belongs to.
+
+    Raises:
+        FormatError: missing, damaged, or of another kind.
+    """
+    first = _first_line(path)
+    if first is None:
+        records = list(read_coco_file(path, class_names, coco_images))
+        names = records[0].detections.class_names if records else class_names or tuple(dataset_names)
+        return Found(names, _pairs(records), None)
+    names = class_names or _known_names(first) or _names_in_lines(path, dataset_names)
+    return Found(names, _pairs(read_json_lines_file(path, names)), _provenance(path, first))
+
+
+def _pairs(records: Any) -> Iterator[tuple[str, Detections]]:
+    return ((one.file, one.detections) for one in records)
+
+
+def _first_line(path: Path) -> Any | None:
+    """The first object of JSON lines; None where the file is another kind of JSON."""
+    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+        line = next(lines, "")
+        if not line.strip():
+            raise ValueError("holds no detections; expected JSON lines or COCO JSON, as image writes them")
+    try:
+        value = parse_json(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value.get("schema") == SCHEMA else None
+
+
+def _known_names(line: Any) -> tuple[str, ...] | None:
+    name = line.get("checkpoint", {}).get("name") if isinstance(line.get("checkpoint"), dict) else None
+    entry = manifest().get(name) if isinstance(name, str) else None
+    return entry.spec.class_names if entry is not None else None
+
+
+def _names_in_lines(path: Path, dataset_names: Sequence[str]) -> tuple[str, ...]:
+    """Class names at their numbers, as far as they occur; the others are those of the data set that do not occur."""
+    by_id: dict[int, str] = {}
+    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            for row in map(row_of, items(parse_json(line), "detections")):
+                if by_id.setdefault(row.class_id, row.class_name) != row.class_name:
+                    raise ValueError(f"class {row.class_id} is {by_id[row.class_id]!r} and {row.class_name!r}")
+    others = iter([name for name in dataset_names[1:] if name not in by_id.values()])
+    names = [by_id.get(i) or next(others, f"class {i}") for i in range(1, max(by_id, default=0) + 1)]
+    return (BACKGROUND, *names, *others)
+
+
+def _provenance(path: Path, line: Any) -> Provenance:
+    """Checkpoint and thresholds, as the first line tells them.
+
+    Raises:
+        FormatError: they are missing or damaged.
+    """
+    with explained_reading(f"{path}, line 1"):
+        checkpoint, chosen = member(line, "checkpoint"), member(line, "thresholds")
+        limits = {name: chosen.get(name) for name in ("top_k", "max_detections")}
+        profile = chosen.get("profile")
+        of_classes = chosen.get("classes", {})
+        settings = DetectionSettings(
+            score_threshold=number(chosen, "score"),
+            nms_threshold=number(chosen, "nms"),
+            class_agnostic=flag(chosen, "class_agnostic"),
+            profile=None if profile is None else Profile(profile),
+            class_thresholds=tuple((name, number(of_classes, name)) for name in of_classes),
+            **limits,
+        )
+        return Provenance(text(checkpoint, "name"), text(checkpoint, "sha256"), settings)

@@ -1,0 +1,81 @@
+"""What a user can choose about an evaluation."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssd_detect.errors import SettingError
+from ssd_detect.settings import CheckpointSettings, DetectionSettings
+
+METRICS = ("voc07", "voc10", "coco")
+DEFAULT_IOU = 0.5
+
+
+@dataclass(frozen=True)
+class EvalSettings:
+    """What is compared, and what is made of it.
+
+    Args:
+        dataset: folder or file.
+        split: of the data set, such as `test`.
+        checkpoint, detection, batch_size: as for `Detector`.
+        metrics: of `METRICS`; the first one is the one that counts where a single number is wanted.
+        iou_thresholds: for VOC's metrics; the first one counts likewise.
+        bootstrap: resamples for an interval of the means; None makes none.
+        limit: of the pictures, only so many, the first ones.
+        folder: for the results; None writes none.
+        keep_raw: keep the network's outputs in this file.
+        from_raw: outputs of an earlier run, in the place of the network.
+        predictions: saved detections, in the place of the network.
+        write_thresholds: write a score threshold for each class into this file.
+        precision: that these thresholds are to reach.
+        json_file: write the numbers as JSON there, too.
+        resume: go on with an earlier run in `folder`.
+        overwrite: existing files may be replaced.
+        command: what the user typed, for the report.
+
+    Raises:
+        SettingError: choices that exclude each other.
+    """
+
+    dataset: Path
+    checkpoint: CheckpointSettings
+    detection: DetectionSettings
+    batch_size: int
+    split: str | None = None
+    metrics: tuple[str, ...] = METRICS
+    iou_thresholds: tuple[float, ...] = (DEFAULT_IOU,)
+    bootstrap: int | None = None
+    limit: int | None = None
+    folder: Path | None = None
+    keep_raw: Path | None = None
+    from_raw: Path | None = None
+    predictions: Path | None = None
+    write_thresholds: Path | None = None
+    precision: float = 0.9
+    json_file: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        if self.from_raw is not None and self.predictions is not None:
+            raise SettingError("--from-raw and --predictions exclude each other; leave one of them out")
+        source = (
+            "--from-raw" if self.from_raw is not None else "--predictions" if self.predictions is not None else None
+        )
+        for name, given in (("--keep-raw", self.keep_raw is not None), ("--resume", self.resume)):
+            if source is not None and given:
+                raise SettingError(f"{name} is for runs of the network, and {source} needs none; leave one of them out")
+        if self.resume and self.folder is None:
+            raise SettingError("--resume goes on in the folder of an earlier run; name it with -o")
+
+    @property
+    def targets(self) -> list[Path]:
+        """The files that were named one by one."""
+        named = (self.keep_raw, self.write_thresholds, self.json_file)
+        return [path for path in named if path is not None]
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether results of an earlier run may be replaced: those of the one that goes on, too."""
+        return self.overwrite or self.resume

@@ -1,0 +1,1 @@
+"""Why something was detected, or was not: the way from anchors to detections, told for one picture."""

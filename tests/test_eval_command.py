@@ -1,0 +1,324 @@
+"""`ssd-detect eval` from end to end, with the shipped checkpoint on a small data set of our own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from ssd_detect import formats
+from ssd_detect.batch.journal import JOURNAL_NAME
+from ssd_detect.cli.eval_run import leading_mean
+from ssd_detect.cli.main import program
+from ssd_detect.detector import Detector
+from ssd_detect.errors import OutputError, SsdDetectError
+from ssd_detect.evaluating.network import EvalHooks
+from ssd_detect.evaluating.run import Evaluated, Evaluation
+from ssd_detect.evaluating.settings import EvalSettings
+from ssd_detect.evaluation.results import CocoResult, EvaluationResult
+from ssd_detect.formats.thresholds import read_thresholds
+from ssd_detect.settings import CheckpointSettings, DetectionSettings
+from ssd_detect.stages import StageTimes
+from tests.made_dataset import OBJECTS, made_voc
+
+SHIPPED = "ssd_300_vgg_voc"
+FILES = {"index.html", "metrics.json", "per_class.csv", "detections.jsonl", "compared.npz", JOURNAL_NAME}
+
+
+@pytest.fixture(scope="module")
+def voc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_voc(tmp_path_factory.mktemp("set") / "voc")
+
+
+class First:
+    """What the first run of the network left, for all tests."""
+
+    def __init__(self, folder: Path, voc: Path) -> None:
+        self.report, self.raw, self.thresholds = folder / "report", folder / "raw.npz", folder / "thresholds.json"
+        self.options = ["-o", self.report, "--keep-raw", self.raw, "--write-thresholds", self.thresholds]
+        self.options += ["--iou", "0.4", "--bootstrap", "100"]
+        self.result = evaluate(voc, *self.options)
+        self.lines = (self.report / "detections.jsonl").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory, voc: Path) -> First:
+    return First(tmp_path_factory.mktemp("first"), voc)
+
+
+def evaluate(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["eval", *map(str, arguments)])
+
+
+def numbers(*arguments: object) -> Any:
+    """What `--json -` says."""
+    done = evaluate(*arguments, "--json", "-")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def only_numbers(metrics: Any) -> Any:
+    """Without what tells of the run."""
+    return {name: metrics[name] for name in ("num_pictures", "num_objects", "num_detections", "voc", "coco")}
+
+
+class TestNetwork:
+    def test_what_it_prints(self, first: First) -> None:
+        assert first.result.exit_code == 0, first.result.output
+        out = first.result.stdout.splitlines()
+        assert out[0].split() == [
+            *("class", "objects", "difficult", "detections", "voc07@0.4", "voc10@0.4", "coco", "coco50")
+        ]  # fmt: skip
+        rows = {line.split()[0]: line.split()[1:] for line in out[1:21]}
+        assert rows["cat"][0] == "1"
+        assert rows["cat"][3:5] == ["100.00", "100.00"]
+        assert rows["sheep"][3:] == ["n/a"] * 4
+        assert out[22].startswith("3 pictures, 4 objects, ")
+        assert out[23].startswith("mean voc07 at IoU 0.4: ")
+        assert "(95 % interval " in out[23]
+        assert out[23].endswith("of 3 classes")
+        assert out[25].startswith("mean coco: AP ")
+        assert "- Objects of classes that this checkpoint cannot find are left out: Cup 1." in out
+        told = first.result.stderr.splitlines()
+        assert told == [f"saved {path}" for path in (first.raw, first.thresholds, first.report / "index.html")]
+
+    def test_what_it_writes(self, first: First, voc: Path) -> None:
+        names = {path.name for path in first.report.iterdir() if path.suffix != ".png"}
+        assert names == FILES
+        metrics = json.loads((first.report / "metrics.json").read_text())
+        schema = json.loads((Path(formats.__file__).parent / "schema" / "metrics.schema.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(metrics)
+        assert metrics["checkpoint"]["name"] == SHIPPED
+        assert metrics["thresholds"]["score"] == 0.01
+        assert metrics["command"].startswith(f"ssd-detect eval {voc} -o ")
+        assert metrics["dataset"] == {"name": str(voc), "kind": "voc", "split": None}
+
+    def test_nothing_is_overwritten(self, first: First, voc: Path) -> None:
+        for option, path in (("-o", first.report), ("--keep-raw", first.raw), ("--json", first.raw)):
+            done = evaluate(voc, option, path)
+            assert (done.exit_code, done.stdout) == (1, "")
+            assert "exists already" in done.stderr
+
+    def test_the_same_command_goes_on(self, first: First, voc: Path) -> None:
+        """Here with nothing left to do."""
+        before = json.loads((first.report / "metrics.json").read_text())
+        done = evaluate(voc, *first.options, "--resume")
+        assert (done.exit_code, done.stdout) == (0, first.result.stdout)
+        after = json.loads((first.report / "metrics.json").read_text())
+        assert only_numbers(after) == only_numbers(before)
+        assert (first.report / "detections.jsonl").read_bytes() == first.lines
+
+    def test_limit_and_json_file(self, voc: Path, tmp_path: Path) -> None:
+        done = evaluate(voc, "--limit", "1", "--metric", "coco", "--json", tmp_path / "x.json", "-q")
+        assert (done.exit_code, done.output) == (0, "")
+        found = json.loads((tmp_path / "x.json").read_text())
+        assert (found["num_pictures"], found["voc"]) == (1, [])
+        assert "Only the first 1 pictures count; 2 more are there." in found["notes"]
+
+
+class TestOtherSources:
+    """Kept outputs and saved detections give the very numbers of the run."""
+
+    def test_raw(self, first: First, voc: Path, tmp_path: Path) -> None:
+        run = json.loads((first.report / "metrics.json").read_text())
+        options = ["--iou", "0.4", "--bootstrap", "100"]
+        again = numbers(voc, "--from-raw", first.raw, "-o", tmp_path / "again", *options)
+        assert only_numbers(again) == only_numbers(run)
+        assert (tmp_path / "again" / "detections.jsonl").read_bytes() == first.lines
+        assert again["checkpoint"] == run["checkpoint"]
+        assert again["predictions"] == str(first.raw)
+
+    @pytest.mark.parametrize("name", ["jsonl", "coco"])
+    def test_predictions(self, first: First, voc: Path, tmp_path: Path, name: str) -> None:
+        run = json.loads((first.report / "metrics.json").read_text())
+        saved = tmp_path / ("detections.jsonl" if name == "jsonl" else "detections.coco.json")
+        arguments = [voc / "JPEGImages", "-f", name, "-o", tmp_path, "--score-threshold", "0.01"]
+        done = CliRunner().invoke(program, ["image", *map(str, arguments)])
+        assert done.exit_code == 0, done.output
+        again = numbers(voc, "--predictions", saved, "--iou", "0.4", "--bootstrap", "100")
+        assert only_numbers(again) == only_numbers(run)
+
+    def test_other_settings(self, first: First, voc: Path) -> None:
+        few = numbers(voc, "--from-raw", first.raw, "--score-threshold", "0.5", "--profile", "caffe")
+        assert 0 < few["num_detections"] < 10
+        assert few["thresholds"]["profile"] == "caffe"
+        cats = numbers(voc, "--from-raw", first.raw, "--class", "cat")
+        assert (cats["num_objects"], {one["ap"] for one in cats["voc"][0]["classes"]}) == (1, {1.0, None})
+        cats_of_all = numbers(voc, "--predictions", first.report / "detections.jsonl", "--class", "cat")
+        assert only_numbers(cats_of_all) == only_numbers(cats)
+
+    def test_pictures_that_are_missing_and_foreign(self, first: First, voc: Path, tmp_path: Path) -> None:
+        lines = first.lines.decode().splitlines(keepends=True)
+        (tmp_path / "x.jsonl").write_text(lines[0] + lines[1].replace("chelsea", "another"))
+        notes = numbers(voc, "--predictions", tmp_path / "x.jsonl")["notes"]
+        assert "Pictures that the detections do not name, and that count as pictures without any: 2." in notes
+        assert any(note.startswith("Pictures whose detections are left out: 1; the first: another") for note in notes)
+        (tmp_path / "y.jsonl").write_text(lines[1].replace("chelsea", "another"))
+        done = evaluate(voc, "--predictions", tmp_path / "y.jsonl")
+        assert done.exit_code == 1
+        assert "no picture of the detections is one of the data set: another" in done.stderr
+
+    def test_neither_imports_tensorflow(self, first: First, voc: Path, tmp_path: Path) -> None:
+        code = (
+            "import sys\nfrom ssd_detect.cli.main import program\n"
+            "try: program(sys.argv[1:])\nexcept SystemExit as end: print(end.code, 'tensorflow' in sys.modules)"
+        )
+        raw = ["--from-raw", first.raw, "-o", tmp_path]
+        for source in (raw, ["--predictions", first.report / "detections.jsonl"]):
+            arguments = ["eval", voc, *source]
+            command = [sys.executable, "-c", code, *map(str, arguments)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert done.stdout.splitlines()[-1] == "0 False", done.stderr
+
+
+class TestThresholds:
+    def test_reach_their_precision(self, first: First, voc: Path, tmp_path: Path) -> None:
+        thresholds = read_thresholds(first.thresholds)
+        assert thresholds.checkpoint_name == SHIPPED
+        assert {"cat", "person"} <= set(thresholds.classes) <= {"cat", "person", "diningtable"}
+        assert thresholds.chosen["precision"] == 0.9
+        options = ["--thresholds", first.thresholds, "--class", "cat", "--class", "person"]
+        kept = numbers(voc, "--from-raw", first.raw, *options, "--iou", "0.4")
+        assert kept["thresholds"]["classes"] == dict(thresholds.classes)
+        hits = {one["name"]: one["num_detections"] for one in kept["voc"][0]["classes"]}
+        assert (hits["cat"], hits["person"]) == (1, 1)
+        assert "sheep" in thresholds.chosen["never_reached"]
+
+
+class TestStatus:
+    @pytest.mark.parametrize(("floor", "status"), [("0", 0), ("30", 0), ("99", 1)])
+    def test_floor(self, first: First, voc: Path, floor: str, status: int) -> None:
+        done = evaluate(voc, "--from-raw", first.raw, "--fail-under", floor)
+        assert done.exit_code == status
+        assert ("Error: mean voc07 is " in done.stderr) == (status == 1)
+        assert "mean voc07" in done.stdout
+
+    def test_no_objects_reach_no_floor(self, tmp_path: Path, first: First) -> None:
+        empty = made_voc(tmp_path / "voc", dict.fromkeys(OBJECTS, ()))
+        assert evaluate(empty, "--from-raw", first.raw).exit_code == 0
+        done = evaluate(empty, "--from-raw", first.raw, "--fail-under", "0")
+        assert (done.exit_code, done.stderr) == (1, "Error: mean voc07 is n/a, expected at least 0\n")
+
+    def test_the_first_metric_counts(self) -> None:
+        coco = CocoResult({"AP": 0.25}, ())
+        result = EvaluationResult(1, 1, 1, (), coco, ())
+        assert leading_mean(result, ("coco", "voc07")) == 0.25
+
+    def test_pictures_that_cannot_be_read(self, tmp_path: Path) -> None:
+        """One whose header is gone is left out of the data set; one that breaks off counts as without detections."""
+        voc = made_voc(tmp_path / "voc")
+        pictures = voc / "JPEGImages"
+        (pictures / "astronaut.png").write_bytes(b"no picture")
+        whole = (pictures / "chelsea.png").read_bytes()
+        (pictures / "chelsea.png").write_bytes(whole[:200])
+        done = evaluate(voc, "--json", "-", "-o", tmp_path / "out")
+        assert done.exit_code == 3, done.output
+        found = json.loads(done.stdout)
+        assert found["num_pictures"] == 2
+        assert len(found["not_read"]) == 2
+        for name in ("astronaut", "chelsea"):
+            assert any(line.startswith("Error: ") and name in line for line in done.stderr.splitlines())
+        assert "Pictures that cannot be read, and count as pictures without detections: 1." in found["notes"]
+        (cat,) = (one for one in found["voc"][0]["classes"] if one["name"] == "cat")
+        assert (cat["num_objects"], cat["ap"]) == (1, 0.0)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--fail-under", "0.7"], "--fail-under is 0.7 percent, expected percent such as 70"),
+            (["--from-raw", "a", "--predictions", "b"], "--from-raw and --predictions exclude each other"),
+            (["--from-raw", "a", "--keep-raw", "b"], "--keep-raw is for runs of the network"),
+            (["--predictions", "a", "--resume", "-o", "x"], "--resume is for runs of the network"),
+            (["--resume"], "name it with -o"),
+            (["--from-raw", "a", "--checkpoint", SHIPPED], "--checkpoint: without effect with --from-raw"),
+            (["--predictions", "a", "--nms-threshold", "0.4"], "--nms-threshold: without effect with --predictions"),
+            (["--json", "a", "--keep-raw", "a"], "have the same name"),
+            (["--split", "train"], "train"),
+            (["--iou", "0"], "--iou"),
+        ],
+    )
+    def test_usage(self, voc: Path, options: list[str], message: str) -> None:
+        done = evaluate(voc, *options)
+        assert (done.exit_code, done.stdout) == (2, ""), done.output
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+
+    def test_no_data_set(self, tmp_path: Path) -> None:
+        assert evaluate(tmp_path / "gone").exit_code == 2
+        done = evaluate(tmp_path)
+        assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+
+    def test_without_matplotlib(self, first: First, voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)  # as import finds it where it is not installed
+        done = evaluate(voc, "--from-raw", first.raw, "-o", tmp_path / "out")
+        assert done.exit_code == 0, done.output
+        assert "ssd-detect[eval]" in done.stderr
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names == FILES - {"index.html", JOURNAL_NAME}
+
+
+def settings_for(voc: Path, **chosen: Any) -> EvalSettings:
+    detection = DetectionSettings(score_threshold=0.01)
+    return EvalSettings(
+        dataset=voc, checkpoint=CheckpointSettings(SHIPPED), detection=detection, batch_size=1, **chosen
+    )
+
+
+def run(settings: EvalSettings, *, stop_after: int | None = None) -> Evaluated | None:
+    """Run, with Ctrl-C heard when so many pictures are done."""
+    done: list[None] = []
+
+    @contextmanager
+    def load(times: StageTimes, on_outputs: Any) -> Iterator[Detector]:
+        chosen = {"settings": settings.detection, "batch_size": 1, "times": times, "on_outputs": on_outputs}
+        with Detector(settings.checkpoint, **chosen) as detector:
+            yield detector
+
+    def fail(name: str, error: SsdDetectError) -> None:
+        raise error
+
+    hooks = EvalHooks(load, lambda: done.append(None), fail, lambda: stop_after is not None and len(done) >= stop_after)
+    return Evaluation.of(settings).run(hooks)
+
+
+class TestResume:
+    @pytest.mark.slow
+    def test_is_as_one_run(self, voc: Path, tmp_path: Path) -> None:
+        one = settings_for(voc, folder=tmp_path / "one", keep_raw=tmp_path / "one.npz", iou_thresholds=(0.4,))
+        at_once = run(one)
+        assert at_once is not None
+        settings = settings_for(voc, folder=tmp_path / "out", keep_raw=tmp_path / "raw.npz", iou_thresholds=(0.4,))
+        assert run(settings, stop_after=1) is None
+        assert not (tmp_path / "raw.npz").exists()
+        with pytest.raises(OutputError, match=r"exists already|go on with --resume"):
+            run(settings)
+        with pytest.raises(OutputError, match="had another checkpoint, other thresholds"):
+            run(replace(settings, resume=True, detection=DetectionSettings(score_threshold=0.02)))
+        before = {one.name: one.stat().st_mtime_ns for one in (tmp_path / "out" / ".ssd-detect-raw").iterdir()}
+        assert 1 <= len(before) < 3
+        evaluated = run(replace(settings, resume=True))
+        assert evaluated is not None
+        assert evaluated.result.to_dict() == at_once.result.to_dict()
+        for name in ("detections.jsonl", JOURNAL_NAME):
+            lines = [
+                (tmp_path / folder / name).read_text().splitlines()[name == JOURNAL_NAME :] for folder in ("out", "one")
+            ]
+            assert lines[0] == lines[1]
+        assert (tmp_path / "raw.npz").read_bytes() == (tmp_path / "one.npz").read_bytes()
+        assert sorted(one.name for one in (tmp_path / "out").iterdir()) == sorted([JOURNAL_NAME, "detections.jsonl"])
+        again = run(replace(settings, resume=True))
+        assert again is not None
+        assert again.result.to_dict() == evaluated.result.to_dict()
+
+    def test_other_pictures_in_the_raw_file(self, voc: Path, tmp_path: Path) -> None:
+        settings = settings_for(voc, folder=tmp_path / "out", keep_raw=tmp_path / "raw.npz", limit=1)
+        assert run(settings) is not None
+        with pytest.raises(OutputError, match="holds outputs of other pictures"):
+            run(replace(settings, resume=True, limit=2))

@@ -1,0 +1,417 @@
+"""From data sets and detections to tables: classes and pictures by name, kept outputs, saved predictions."""
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ssd_detect.arrays import Floats
+from ssd_detect.boxes.anchors import make_anchors
+from ssd_detect.boxes.outputs import OutputDecoder
+from ssd_detect.boxes.profiles import resolved
+from ssd_detect.classes import COCO80, COCO91, VOC20
+from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile
+from ssd_detect.datasets.dataset import AnnotatedPicture
+from ssd_detect.detections import Detections
+from ssd_detect.errors import FormatError, OutputError, SettingError, UnknownClassError
+from ssd_detect.evaluating.found import Found
+from ssd_detect.evaluating.kept_outputs import found_in_outputs
+from ssd_detect.evaluating.raw_file import RawHeader, RawPicture, encoded, open_raw, write_raw
+from ssd_detect.evaluating.saved import found_in_predictions
+from ssd_detect.evaluating.tables import PictureNumbers, PredictionRows, ids_by_name, truth_of
+from ssd_detect.formats.names import WRITERS
+from ssd_detect.formats.provenance import Provenance
+from ssd_detect.formats.record import OutputSettings, PictureRecord
+from ssd_detect.settings import CheckpointSettings, DetectionSettings
+from ssd_detect.stages import StageTimes
+
+NAMES = ("background", "cat", "dog")
+ANY = CheckpointSettings("any")
+
+
+def picture(
+    name: str, objects: Sequence[tuple[int, tuple[float, ...]]] = (), size: Any = (100, 50)
+) -> AnnotatedPicture:
+    n = len(objects)
+    boxes = np.array([box for _, box in objects], np.float64).reshape(-1, 4)
+    flags = np.zeros(n, np.bool_)
+    ids = np.array([class_id for class_id, _ in objects], np.int64)
+    return AnnotatedPicture(Path(name), name, size, boxes, ids, flags, flags, flags, np.ones(n))
+
+
+def detections(*found: tuple[int, float, tuple[float, ...]], names: Any = NAMES, size: Any = (100, 50)) -> Detections:
+    ids, scores, boxes = zip(*found, strict=True) if found else ((), (), ())
+    return Detections(
+        np.array(boxes, np.float32).reshape(-1, 4), np.array(scores, np.float32), np.array(ids, np.int64), size, names
+    )
+
+
+BOX = (10.0, 10.0, 20.0, 20.0)
+ALL = np.array([False, True, True])
+
+
+class TestClasses:
+    @pytest.mark.parametrize(
+        ("names", "known", "ids"),
+        [
+            (("background",), NAMES, [0]),
+            (("background", "Dog", "bird", "cat"), NAMES, [0, 2, -1, 1]),
+            (("background", "tv", "sofa"), VOC20, [0, 20, 18]),
+            (("background", "background"), NAMES, [0, -1]),
+            (VOC20, VOC20, list(range(21))),
+        ],
+    )
+    def test_by_name(self, names: tuple[str, ...], known: tuple[str, ...], ids: list[int]) -> None:
+        assert ids_by_name(names, known).tolist() == ids
+
+
+class TestTruth:
+    def test_nothing(self) -> None:
+        truth = truth_of([], NAMES, NAMES, ALL)
+        assert (len(truth.table), truth.table.num_pictures, list(truth.notes())) == (0, 0, [])
+
+    def test_pictures_without_objects_count(self) -> None:
+        truth = truth_of([picture("a"), picture("b", [(1, BOX)]), picture("c")], NAMES, NAMES, ALL)
+        assert (truth.table.picture.tolist(), truth.table.num_pictures) == ([1], 3)
+
+    def test_classes_are_numbered_as_the_checkpoint_does(self) -> None:
+        of_set = ("background", "zebra", "Dog", "cat")
+        pictures = [picture("a", [(1, BOX), (2, BOX)]), picture("b", [(3, BOX), (1, BOX)])]
+        truth = truth_of(pictures, of_set, NAMES, ALL)
+        assert truth.table.class_id.tolist() == [2, 1]
+        assert list(truth.notes()) == ["Objects of classes that this checkpoint cannot find are left out: zebra 2."]
+
+    def test_unwanted_classes(self) -> None:
+        truth = truth_of([picture("a", [(1, BOX), (2, BOX)])], NAMES, NAMES, np.array([False, True, False]))
+        assert truth.table.class_id.tolist() == [1]
+        assert list(truth.notes()) == ["Objects of classes that were not asked for are left out: 1."]
+
+
+class TestPictures:
+    PICTURES = (picture("a.jpg"), picture("sub/b.jpg"), picture("other/b.jpg"))
+
+    def rows(self, wanted: Any = ALL) -> PredictionRows:
+        return PredictionRows(PictureNumbers(Path("set"), self.PICTURES), wanted)
+
+    def test_nothing(self) -> None:
+        assert len(self.rows().table(3)) == 0
+
+    def test_names_and_rounding(self) -> None:
+        rows = self.rows()
+        rows.add("somewhere/other/b.png", detections())  # two of this name: not told apart
+        rows.add("sub/b.jpg", detections((2, 0.1234567, (0, 0, 1.23456, 3)), (1, 0.1, BOX)))
+        rows.add("elsewhere/a.png", detections((1, 0.75, BOX)))
+        table = rows.table(3)
+        assert table.picture.tolist() == [0, 1, 1]
+        assert table.class_id.tolist() == [1, 2, 1]
+        assert table.score.tolist() == [0.75, 0.123457, 0.1]
+        assert table.boxes[1].tolist() == [0, 0, 1.235, 3]
+        assert (rows.numbers, len(rows.foreign)) == ({0, 1}, 1)
+        assert "fits 2 pictures" in rows.foreign[0]
+
+    def test_unwanted_classes(self) -> None:
+        rows = self.rows(np.array([False, False, True]))
+        rows.add("a.jpg", detections((1, 0.5, BOX), (2, 0.4, BOX)))
+        assert rows.table(3).class_id.tolist() == [2]
+
+    @pytest.mark.parametrize(
+        ("second", "size", "message"),
+        [
+            ("a.jpg", (100, 50), "a.jpg: has detections twice"),
+            ("x/a.jpg", (100, 50), "x/a.jpg: is the same picture of the data set as a.jpg: a.jpg"),
+            ("sub/b.jpg", (50, 100), "of a picture of 50x100 pixels, the data set's is 100x50"),
+        ],
+    )
+    def test_contradictions(self, second: str, size: Any, message: str) -> None:
+        rows = self.rows()
+        rows.add("a.jpg", detections())
+        with pytest.raises(FormatError, match=message):
+            rows.add(second, detections(size=size))
+
+
+def header(**change: Any) -> RawHeader:
+    whole = RawHeader(
+        "made", "ab" * 32, VOC20, "voc300", AnchorRounding.FLOAT, AnchorClip.NONE, Profile.TUTORIAL, 0.005,
+        (RawPicture("a.jpg", 500, 375), RawPicture("b.jpg", 100, 50)),
+    )  # fmt: skip
+    return replace(whole, **change)
+
+
+def softmax_outputs(seed: int, num_classes: int = 21) -> tuple[Floats, Floats]:
+    """Scores and offsets as of an SSD300: nearly all anchors see background."""
+    random = np.random.default_rng(seed)
+    logits = random.normal(0, 2, (8732, num_classes))
+    logits[:, 0] += random.choice([0, 9, 12], 8732, p=[0.01, 0.39, 0.6])
+    scores = np.exp(logits)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores.astype(np.float32), random.normal(0, 1, (8732, 4)).astype(np.float32)
+
+
+def written(folder: Path, of_file: RawHeader, *outputs: tuple[Floats, Floats]) -> Path:
+    arrays = [folder / f"{i}.npy" for i in range(len(outputs))]
+    for path, (scores, offsets) in zip(arrays, outputs, strict=True):
+        path.write_bytes(encoded(scores, offsets, of_file.floor))
+    write_raw(folder / "raw.npz", of_file, arrays, overwrite=True)
+    return folder / "raw.npz"
+
+
+def decoded(path: Path, checkpoint: CheckpointSettings = ANY, **chosen: Any) -> tuple[Found, list[Detections]]:
+    with open_raw(path) as raw:
+        found = found_in_outputs(raw, checkpoint, DetectionSettings(**{"score_threshold": 0.01, **chosen}))
+        return found, [one for _, one in found.pictures]
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of two pictures' outputs."""
+    return written(tmp_path_factory.mktemp("raw"), header(), softmax_outputs(1), softmax_outputs(2))
+
+
+class TestKeptOutputs:
+    @pytest.mark.parametrize("profile", Profile)
+    @pytest.mark.parametrize(
+        "chosen",
+        [
+            {},
+            {"score_threshold": 0.005, "nms_threshold": 0.6, "top_k": 50},
+            {"score_threshold": 0.5, "class_thresholds": (("person", 0.01), ("dog", 0.9))},
+            {"class_agnostic": True, "classes": ("person", "dog"), "max_detections": 7},
+        ],
+    )
+    def test_give_what_the_network_gave(self, raw: Path, profile: Profile, chosen: dict[str, Any]) -> None:
+        """For every profile and setting the detections are those of all outputs."""
+        found, there = decoded(raw, profile=profile, **chosen)
+        assert (found.class_names, found.provenance and found.provenance.checkpoint_name) == (VOC20, "made")
+        wanted = resolved(
+            DetectionSettings(**{"score_threshold": 0.01, "profile": profile, **chosen}), Profile.TUTORIAL
+        )
+        decode = OutputDecoder(VOC20, wanted, StageTimes())
+        for seed, one, size in zip((1, 2), there, ((500, 375), (100, 50)), strict=True):
+            assert one == decode(*softmax_outputs(seed), make_anchors("voc300"), size)
+            assert len(one) > 0
+
+    def test_the_file_is_a_zip_of_arrays(self, raw: Path) -> None:
+        with np.load(raw) as file:
+            assert sorted(file.files) == ["000000", "000001", "header.json"]
+            rows = file["000000"]
+        scores, offsets = softmax_outputs(1)
+        assert (rows["scores"][:, 1:].max(axis=1) >= np.float32(0.005)).all()
+        assert np.array_equal(rows["scores"], scores[rows["anchor"]])
+        assert np.array_equal(rows["offsets"], offsets[rows["anchor"]])
+        with zipfile.ZipFile(raw) as archive:
+            told = json.loads(archive.read("header.json"))
+        assert (told["schema"], told["floor"], told["class_names"]) == ("ssd-detect.raw/1", 0.005, list(VOC20))
+
+    def test_the_same_outputs_make_the_same_file(self, raw: Path, tmp_path: Path) -> None:
+        assert written(tmp_path, header(), softmax_outputs(1), softmax_outputs(2)).read_bytes() == raw.read_bytes()
+
+    @settings(max_examples=20, deadline=None)
+    @given(seed=st.integers(0, 2**32 - 1))
+    def test_there_and_back(self, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+        random = np.random.default_rng(seed)
+        scores = random.choice(np.array([0, 0.004, 0.005, 0.9, np.nan], np.float32), (9, 3))
+        offsets = random.normal(size=(9, 4)).astype(np.float32)
+        one = header(class_names=NAMES, pictures=(RawPicture("a\udc80.jpg", 5, 4),))
+        with open_raw(written(tmp_path_factory.mktemp("raw"), one, (scores, offsets))) as raw:
+            back = raw.outputs(0)
+            assert raw.header == one
+        kept = [i for i in range(9) if (scores[i, 1:] >= np.float32(0.005)).any()]
+        assert back.anchors.tolist() == kept
+        assert np.array_equal(back.scores, scores[kept], equal_nan=True)
+        assert np.array_equal(back.offsets, offsets[kept])
+
+    @pytest.mark.parametrize(
+        "chosen",
+        [{"score_threshold": 0.004}, {"score_threshold": 0.5, "class_thresholds": (("dog", 0.001),)}],
+    )
+    def test_nothing_below_the_floor(self, raw: Path, chosen: Any) -> None:
+        with pytest.raises(SettingError, match=r"holds what scores 0\.005 or more, the score threshold is 0\.00"):
+            decoded(raw, **chosen)
+
+    def test_unwanted_classes_have_no_floor(self, raw: Path) -> None:
+        decoded(raw, classes=("person",), class_thresholds=(("dog", 0.001),))
+
+    @pytest.mark.parametrize(("names", "least"), [(COCO80, 0.007143), (COCO91, 0.007692)])
+    def test_class_list(self, tmp_path: Path, names: tuple[str, ...], least: float) -> None:
+        """Cutting classes out is a softmax over those that stay; what the floor left out stays below the limit."""
+        scores, offsets = softmax_outputs(3, len(names))
+        path = written(tmp_path, header(class_names=names, pictures=header().pictures[:1]), (scores, offsets))
+        with pytest.raises(SettingError, match=f"holds what scores {least:.4g} or more"):
+            decoded(path, CheckpointSettings("any", class_list="voc20"), score_threshold=least - 1e-5)
+        found, (one,) = decoded(path, CheckpointSettings("any", class_list="voc20"), score_threshold=0.01)
+        assert found.class_names == VOC20
+        cut = [0, *ids_by_name(VOC20, names)[1:]]
+        kept = scores[:, cut] / scores[:, cut].sum(axis=1, keepdims=True)
+        decode = OutputDecoder(VOC20, resolved(DetectionSettings(score_threshold=0.01), Profile.TUTORIAL), StageTimes())
+        expected = decode(kept, offsets, make_anchors("voc300"), (500, 375))
+        assert np.array_equal(one.class_ids, expected.class_ids)
+        np.testing.assert_allclose(one.scores, expected.scores, rtol=1e-6)
+        np.testing.assert_allclose(one.boxes, expected.boxes, atol=1e-3)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"class_names": NAMES}, "has 20 classes .* the list of class names has 2"),
+            ({"class_list": "coco80"}, "class list coco80 cannot be cut out"),
+            ({"colour_order": ColourOrder.BGR}, "resize rule and colour order come before"),
+        ],
+    )
+    def test_choices_that_do_not_fit(self, raw: Path, change: Any, message: str) -> None:
+        with pytest.raises(SettingError, match=message):
+            decoded(raw, replace(ANY, **change))
+
+    def test_classes_under_other_names(self, raw: Path) -> None:
+        names = ("background", *(f"class {i}" for i in range(1, 21)))
+        found, _ = decoded(raw, replace(ANY, class_names=names))
+        assert found.class_names == names
+        with pytest.raises(UnknownClassError):
+            decoded(raw, replace(ANY, class_names=names), classes=("dog",))
+
+    def test_anchors_of_another_network(self, tmp_path: Path) -> None:
+        scores, offsets = (np.full((9000, columns), 0.5, np.float32) for columns in (21, 4))
+        with pytest.raises(FormatError, match=r"b\.jpg: its anchors are not those of an SSD of 8732 anchors"):
+            decoded(written(tmp_path, header(), softmax_outputs(1), (scores, offsets)))
+
+    def damaged(self, raw: Path, path: Path, damage: Any) -> Path:
+        """A copy with the header's values, or an array's bytes, changed."""
+        with zipfile.ZipFile(raw) as old, zipfile.ZipFile(path, "w") as new:
+            told = json.loads(old.read("header.json"))
+            array = old.read("000000.npy")
+            changed = damage(told, array)
+            new.writestr("header.json", json.dumps(told))
+            if changed is not None:
+                new.writestr("000000.npy", changed)
+        return path
+
+    @pytest.mark.parametrize(
+        ("damage", "message"),
+        [
+            (lambda told, array: told.pop("floor") and None, "'floor' is missing"),
+            (lambda told, array: told.update(schema="x/1"), "its schema is 'x/1'"),
+            (lambda told, array: told.update(class_names=["a"]), "no list of at least two names"),
+            (lambda told, array: told.update(profile="yolo"), "'yolo' is not a valid Profile"),
+            (lambda told, array: told.update(pictures=[{"name": "a"}]), "'width' is missing"),
+            (lambda told, array: None, "a.jpg: is damaged .* no item named '000000.npy'"),
+            (lambda told, array: array[:-1], "a.jpg: "),
+            (lambda told, array: b"", "a.jpg: "),
+            (lambda told, array: _npy(np.zeros((3, 2))), "a.jpg: its outputs are float64"),
+            (lambda told, array: _npy(np.array([None], object)), "a.jpg: "),
+        ],
+    )
+    def test_damage(self, raw: Path, tmp_path: Path, damage: Any, message: str) -> None:
+        with pytest.raises(FormatError, match=f"^{tmp_path}.*{message}"):
+            decoded(self.damaged(raw, tmp_path / "x.npz", damage))
+
+    def test_every_cut_and_many_flips_are_one_clear_error(self, raw: Path, tmp_path: Path) -> None:
+        content = raw.read_bytes()
+        path = tmp_path / "x.npz"
+        for end in (0, 1, 100, len(content) // 2, len(content) - 1):
+            path.write_bytes(content[:end])
+            with pytest.raises(FormatError, match=f"^{path}"):
+                decoded(path)
+        with pytest.raises(FormatError, match="cannot be read"):
+            decoded(tmp_path / "gone.npz")
+
+
+def _npy(values: Any) -> bytes:
+    content = io.BytesIO()
+    np.save(content, values, allow_pickle=True)
+    return content.getvalue()
+
+
+TWO = (detections((1, 0.9, BOX), (2, 0.25, (0, 0, 50, 50))), detections())
+PROVENANCE = Provenance("made", "ab" * 32, resolved(DetectionSettings(class_thresholds=(("dog", 0.5),)), Profile.CAFFE))
+
+
+def saved(folder: Path, name: str, coco_images: Path | None = None) -> Path:
+    """Both pictures, as `image` writes them."""
+    with WRITERS[name](OutputSettings(folder, NAMES, PROVENANCE, False, coco_images)) as writer:
+        for file, found in zip(("x/a.jpg", "x/b.jpg"), TWO, strict=True):
+            writer.append(PictureRecord(file, PurePosixPath(file), found))
+    (path,) = writer.shared_targets()
+    return path
+
+
+def read(path: Path, **chosen: Any) -> Found:
+    return found_in_predictions(
+        path, **{"class_names": None, "dataset_names": ("background", "cat", "zebra"), "coco_images": None, **chosen}
+    )
+
+
+class TestSavedPredictions:
+    @pytest.mark.parametrize("name", ["jsonl", "coco"])
+    def test_there_and_back(self, tmp_path: Path, name: str) -> None:
+        found = read(saved(tmp_path, name), class_names=NAMES)
+        assert found.class_names == NAMES
+        assert [(file, list(one)) for file, one in found.pictures] == [
+            ("x/a.jpg", list(TWO[0])), ("x/b.jpg", list(TWO[1])),
+        ]  # fmt: skip
+        assert found.provenance == (PROVENANCE if name == "jsonl" else None)
+
+    def test_classes_of_lines_are_those_that_occur_and_the_data_sets(self, tmp_path: Path) -> None:
+        found = read(saved(tmp_path, "jsonl"))
+        assert found.class_names == ("background", "cat", "dog", "zebra")
+        assert len(list(found.pictures)) == 2
+
+    def test_classes_of_lines_of_a_known_checkpoint(self, tmp_path: Path) -> None:
+        path = saved(tmp_path, "jsonl")
+        path.write_text(path.read_text().replace('"name": "made"', '"name": "ssd_300_vgg_voc"').splitlines()[1] + "\n")
+        assert read(path).class_names == VOC20
+
+    def test_coco_tells_its_classes(self, tmp_path: Path) -> None:
+        found = read(saved(tmp_path, "coco"))
+        assert found.class_names == NAMES
+        assert [len(one) for _, one in found.pictures] == [2, 0]
+
+    def test_coco_list_of_results(self, tmp_path: Path) -> None:
+        images = [{"id": i, "file_name": name, "width": 100, "height": 50} for i, name in ((7, "b.jpg"), (9, "a.jpg"))]
+        categories = [{"id": 18, "name": "dog"}, {"id": 17, "name": "cat"}, {"id": 3, "name": "car"}]
+        value = {"images": images, "categories": categories, "annotations": []}
+        (tmp_path / "truth.json").write_text(json.dumps(value))
+        path = saved(tmp_path, "coco", tmp_path / "truth.json")
+        with pytest.raises(FormatError, match="is a list of results; its pictures are in the annotation file"):
+            read(path)
+        found = read(path, coco_images=tmp_path / "truth.json")
+        assert found.class_names == ("background", "car", "cat", "dog")
+        there = {file: [(d.class_name, d.box) for d in one] for file, one in found.pictures}
+        assert there == {"b.jpg": [], "a.jpg": [("cat", BOX), ("dog", (0, 0, 50, 50))]}
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "holds no detections"),
+            ("\n", "holds no detections"),
+            ("no json\n", "not JSON"),
+            ("[]\n", "is a list of results"),
+            ('{"schema": "ssd-detect.frames/1"}\n', "'images' is missing"),
+            ('{"schema": "ssd-detect.detections/1"}\n', "'detections' is missing"),
+        ],
+    )
+    def test_other_files(self, tmp_path: Path, content: str, message: str) -> None:
+        (tmp_path / "x").write_text(content)
+        with pytest.raises(FormatError, match=f"^{tmp_path / 'x'}.*{message}"):
+            list(read(tmp_path / "x").pictures)
+
+    @pytest.mark.parametrize("name", ["checkpoint", "thresholds"])
+    def test_lines_that_do_not_tell_where_they_come_from(self, tmp_path: Path, name: str) -> None:
+        path = saved(tmp_path, "jsonl")
+        first, *rest = map(json.loads, path.read_text().splitlines())
+        del first[name]
+        path.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)))
+        with pytest.raises(FormatError, match=f"line 1: '{name}' is missing"):
+            read(path)
+
+
+def test_a_raw_file_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "raw.npz").write_bytes(b"mine")
+    with pytest.raises(OutputError, match="exists already"):
+        write_raw(tmp_path / "raw.npz", header(pictures=()), [], overwrite=False)
+    assert (tmp_path / "raw.npz").read_bytes() == b"mine"
