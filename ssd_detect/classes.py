@@ -53,6 +53,11 @@ _SYNONYMS = (
 )
 
 
+def list_name(class_names: Sequence[str]) -> str | None:
+    """The key of `CLASS_LISTS` under which exactly these names stand, background first; None: under none."""
+    return next((name for name, names in CLASS_LISTS.items() if names == tuple(class_names)), None)
+
+
 def class_list_for(num_classes: int) -> tuple[str, ...]:
     """The names to assume for a checkpoint with `num_classes` outputs (background included)."""
     for names in CLASS_LISTS.values():

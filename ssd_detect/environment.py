@@ -1,7 +1,7 @@
 """The one module that reads or changes the process around us: environment variables and the error stream.
 
 Only the command line changes anything. The library leaves the process of its caller alone; it asks here for the
-folders of the user.
+folders of the user, and for what its child processes are to know.
 """
 
 import faulthandler
@@ -59,7 +59,7 @@ def hide_gpus() -> None:
 
 
 def variables() -> dict[str, str]:
-    """A copy of all environment variables, for the doctor's probes."""
+    """A copy of all environment variables, for the doctor's probes and for child processes."""
     return dict(os.environ)
 
 

@@ -1,7 +1,8 @@
 """Hashes of files, by which checkpoints are known."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ssd_detect.errors import CheckpointError
@@ -17,7 +18,8 @@ def sha256_of(files: Iterable[Path]) -> str:
     """
     digest = hashlib.sha256()
     for path in files:
-        _feed(digest, path)
+        with _explained(path):
+            feed(digest, path)
     return digest.hexdigest()
 
 
@@ -32,22 +34,27 @@ def git_blob_of(path: Path) -> str:
     Raises:
         CheckpointError: it cannot be read.
     """
-    try:
+    with _explained(path):
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    _feed(digest, path)
+        feed(digest, path)
     return digest.hexdigest()
 
 
-def _feed(digest: "hashlib._Hash", path: Path) -> None:
+def feed(digest: "hashlib._Hash", path: Path) -> int:
+    """Hash all of a file, and return how many bytes it has.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+        return file.tell()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                digest.update(block)
+        yield
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> CheckpointError:
-    return CheckpointError(f"{path}: cannot read the checkpoint: {error.strerror or error}")
+        raise CheckpointError(f"{path}: cannot read the checkpoint: {error.strerror or error}") from error

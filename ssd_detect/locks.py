@@ -61,8 +61,12 @@ def _locked(path: Path) -> int | None:
         _lock(file)
         if os.path.samestat(os.fstat(file), path.stat()):  # else its holder has just removed it
             return file
-    except OSError:
+    except (BlockingIOError, PermissionError, FileNotFoundError):  # held, held on Windows, just removed
         pass
+    except OSError as error:  # else one would wait for ever
+        os.close(file)
+        reason = error.strerror or error
+        raise OutputError(f"{path}: cannot be locked, as its file system may not know locks: {reason}") from error
     os.close(file)
     return None
 

@@ -23,6 +23,7 @@ from ssd_detect.model.locate import locate
 from ssd_detect.model.manifest import checkpoints_folder, manifest
 from ssd_detect.model.spec import variable_shapes
 from ssd_detect.settings import CheckpointSettings
+from tests.ssd_names import numbered_weights, ssd_pytorch_tensors
 from tests.tensorflow_files import (
     write_by_saver,
     write_frozen,
@@ -206,6 +207,13 @@ class TestFaults:
         with pytest.raises(CheckpointError, match=r"gone\.ckpt: no such checkpoint; expected a name"):
             load(tmp_path / "gone.ckpt")
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="such a name is looked for in another way there")
+    def test_name_that_is_too_long(self) -> None:
+        with pytest.raises(
+            CheckpointError, match=r"aaa: (cannot read the checkpoint: File name too|no such checkpoint)"
+        ):
+            load("a" * 300)
+
     def test_folder_without(self, tmp_path: Path) -> None:
         with pytest.raises(CheckpointError, match="a folder without a checkpoint"):
             load(tmp_path)
@@ -312,6 +320,19 @@ class TestVariables:
         kernel = np.zeros((1, 1, 1024, 1024), np.int8)
         save_file(self.small(seeded_variables, **{"conv7/weights": kernel}), tmp_path / "m.safetensors")
         with pytest.raises(CheckpointError, match=r"conv7/weights/scale is missing, expected shape \(1024,\)"):
+            load(tmp_path / "m.safetensors")
+
+    def test_int8_in_the_layout_of_another_source(self, tmp_path: Path) -> None:
+        """Scales belong to output channels, which are the first axis there."""
+        tensors = ssd_pytorch_tensors(numbered_weights(300, 2))
+        kernel, scales = "vgg.0.weight", "vgg.0.weight/scale"
+        whole = tensors[kernel].astype(np.float32)
+        values = {**tensors, kernel: np.ones(whole.shape, np.int8), scales: np.arange(64, dtype=np.float32)}
+        save_file(values, tmp_path / "m.safetensors")
+        first = load(tmp_path / "m.safetensors").variables["conv1/conv1_1/weights"]
+        np.testing.assert_array_equal(first, np.broadcast_to(values[scales], (3, 3, 3, 64)))
+        save_file({**values, scales: np.ones(3, np.float32)}, tmp_path / "m.safetensors")
+        with pytest.raises(CheckpointError, match=r"weight/scale has shape \(3,\), expected shape \(64,\)"):
             load(tmp_path / "m.safetensors")
 
     def test_two_networks(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:

@@ -185,6 +185,7 @@ class TestVerify:
         assert DEFAULT_CHECKPOINT in result.stdout
         assert result.stderr.startswith(f"Error: {path}: damaged: its SHA-256 is ")
         assert result.stderr.endswith("; type ssd-detect checkpoints pull made\n")
+        assert run("verify", str(path)).stderr == result.stderr
         (home / "made.caffemodel").write_bytes(b"x")
         result = run("verify", "made")
         assert result.exit_code == 4

@@ -206,6 +206,18 @@ class TestTargets:
             give_names(stage / "never written", old, FileFormat.SAVED_MODEL, overwrite=True)
         assert (old / "saved_model.pb").read_bytes() == b"old"
 
+    @pytest.mark.parametrize("there", ["m.ckpt.index", "m.ckpt.data-00000-of-00001"])
+    def test_what_has_come_there_meanwhile_stays(self, there: str, tmp_path: Path) -> None:
+        stage = tmp_path / ".stage"
+        stage.mkdir()
+        for file in ("m.ckpt.index", "m.ckpt.data-00000-of-00001"):
+            (stage / file).write_bytes(b"new")
+        (tmp_path / there).write_bytes(b"of another run")
+        with pytest.raises(OutputError, match="exists already"):
+            give_names(stage / "m.ckpt", tmp_path / "m.ckpt", FileFormat.TENSORFLOW, overwrite=False)
+        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [there]
+        assert (tmp_path / there).read_bytes() == b"of another run"
+
     @pytest.mark.slow
     def test_missing_folders_are_made(self, tmp_path: Path) -> None:
         target = tmp_path / "a" / "b" / "m.safetensors"

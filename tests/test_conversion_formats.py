@@ -23,7 +23,9 @@ from ssd_detect.conversion.outgoing import Outgoing, ReadBack
 from ssd_detect.conversion.proof import prove
 from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
 from ssd_detect.conversion.to_onnx import read_onnx, write_onnx
+from ssd_detect.conversion.to_safetensors import read_safetensors, write_safetensors
 from ssd_detect.conversion.to_saved_model import read_saved_model, write_saved_model
+from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import manifest
 from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata, written_metadata
@@ -216,6 +218,25 @@ class TestConventions:
         self.proved(outgoing, lambda: read_saved_model(tmp_path / "m", outgoing))
         signature = tf.saved_model.load(str(tmp_path / "m")).signatures["serving_default"]
         assert signature.structured_input_signature[1]["pictures"].shape == (None, 300, 300, 3)
+
+    def test_metadata_of_another_network(self, outgoing: Outgoing, tmp_path: Path) -> None:
+        """Whose outputs are the same, so that they alone would prove nothing."""
+        other = replace(OTHER_SPEC, anchor_clip=AnchorClip.NONE)
+        spoilt = replace(outgoing, metadata=written_metadata(other, {}, ()))
+        write_safetensors(tmp_path / "m.safetensors", spoilt)
+        with pytest.raises(OutputError, match="would be taken for another network than was meant; nothing was kept"):
+            read_safetensors(tmp_path / "m.safetensors", spoilt)
+
+
+@pytest.mark.parametrize("mean", [(123, 117, 104), (122.99925, 116.9991, 103.9992), (0.0, 1e-7, 255 / 7)])
+def test_any_mean_travels(mean: tuple[float, float, float]) -> None:
+    metadata = written_metadata(replace(OTHER_SPEC, mean_rgb=mean), {}, ())
+    assert told_by_metadata(metadata, 300, 21)["mean_rgb"] == mean
+
+
+@pytest.mark.parametrize("text", ["", "1,2", "1,2,3,4", "1,2,256", "-1,2,3", "nan,2,3", "inf,2,3", "a,b,c", "," * 1000])
+def test_a_mean_that_is_none_is_left_out(text: str) -> None:
+    assert told_by_metadata({"mean_rgb": text}, 300, 21) == {}
 
 
 class TestReport:

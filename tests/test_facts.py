@@ -141,6 +141,19 @@ class TestPrecedence:
         with pytest.raises(SettingError, match=message):
             told(weights(), **options)
 
+    def test_an_entry_about_other_weights(self) -> None:
+        """Such as a file of ssd.pytorch, brought under the name of one of Caffe, whose colours are exchanged."""
+        with pytest.raises(
+            SettingError, match="the manifest tells of a checkpoint whose source is tensorflow, but the"
+        ):
+            told(weights(Source.SSD_PYTORCH), ENTRY)
+        own = replace(ENTRY, described_in=Path("m.toml"), told=frozenset({"size"}))
+        assert told(weights(Source.SSD_PYTORCH), own).spec.size == 300
+        with pytest.raises(
+            SettingError, match=r"m\.toml tells of a checkpoint whose size is 300, but the size of m is 512"
+        ):
+            told(weights(size=512), own)
+
 
 class TestForeignNetworks:
     @pytest.mark.parametrize(

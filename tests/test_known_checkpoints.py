@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from safetensors.numpy import save_file
 
-from ssd_detect.conventions import AnchorClip, ColourOrder, ResizeRule
+from ssd_detect.conventions import AnchorClip, ColourOrder, Profile, ResizeRule
 from ssd_detect.errors import CheckpointError
 from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
@@ -83,6 +83,16 @@ class TestByFile:
         assert checkpoint.spec.resize is ResizeRule.ANTIALIAS
         assert checkpoint.origins["anchors"] is Origin.USER_FILE
         assert checkpoint.origins["resize"] is Origin.METADATA
+
+    def test_what_it_tells_comes_before_what_its_name_does(self, home: Path, seeded_variables: dict[str, Any]) -> None:
+        """As after a conversion of the Caffe release's file of this name."""
+        path = home / "VGG_VOC0712_SSD_300x300_iter_120000.ckpt"  # known as balancap's, by its name alone
+        save_file(seeded_variables, path)
+        assert (load(path).origins["resize"], load(path).spec.resize) == (Origin.MANIFEST, ResizeRule.LEGACY)
+        save_file(seeded_variables, path, {"resize": "opencv", "profile": "caffe", "anchor_rounding": "int"})
+        checkpoint = load(path)
+        assert (checkpoint.origins["resize"], checkpoint.spec.resize) == (Origin.METADATA, ResizeRule.OPENCV)
+        assert checkpoint.spec.profile is Profile.CAFFE
 
     def test_damaged_toml_beside_it(self, weights: Path) -> None:
         weights.with_suffix(".toml").write_text("size = 300\nanchor = 'voc300'\n", encoding="utf-8")

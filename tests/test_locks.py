@@ -1,11 +1,13 @@
 """The lock that keeps two runs apart."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from ssd_detect import locks
 from ssd_detect.errors import OutputError
 from ssd_detect.locks import held_alone
 
@@ -60,6 +62,19 @@ def test_no_place_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(OutputError, match="cannot be written: No such file or directory"), held_alone(tmp_path):
         pass
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks, "_lock", refuse)
+    for on_wait in (None, lambda: pytest.fail("nobody is to be waited for")):
+        with (
+            pytest.raises(OutputError, match="cannot be locked, as its file system may not know locks: No locks"),
+            held_alone(tmp_path, folder=tmp_path, on_wait=on_wait),
+        ):
+            pass
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it cannot be removed there while it is open")

@@ -26,6 +26,7 @@ from ssd_detect.model.manifest import (
     facts_of,
     manifest,
     manifest_faults,
+    namesake_of,
 )
 from ssd_detect.model.manifest_entry import FACTS as FACT_NAMES
 from ssd_detect.model.manifest_file import METRICS, Place, entries_of, facts_beside
@@ -172,6 +173,8 @@ class TestRules:
             ({"file": ""}, "file is '', expected a text"),
             ({"file": 3}, "file is 3, expected a text"),
             ({"file": "../x", "url": "https://example.org/x"}, "file is '../x', expected a name without folders"),
+            ({"file": "..", "url": "https://example.org/x"}, "file is '..', expected a name without folders"),
+            ({"file": "a\\b", "url": "https://example.org/x"}, "file is 'a\\\\b', expected a name without folders"),
             ({"source": "darknet"}, "expected one of tensorflow, caffe, ssd.pytorch, torchvision, keras"),
             ({"size": 400}, "size is 400, expected 300 or 512"),
             ({"size": True}, "size is True, expected 300 or 512"),
@@ -180,6 +183,7 @@ class TestRules:
             ({"classes": []}, "classes is []"),
             ({"classes": ["a", "a"]}, "classes is ['a', 'a']"),
             ({"classes": 20}, "classes is 20"),
+            ({"classes": {"a": 1, "b": 2}}, "classes is {'a': 1, 'b': 2}"),
             ({"anchors": "big"}, "anchors is 'big', expected voc512 or coco512"),
             ({"anchor_rounding": "down"}, "expected one of float, int"),
             ({"anchor_clip": True}, "expected one of none, wh, cxcywh"),
@@ -230,6 +234,8 @@ class TestRules:
             ("[checkpoint.x]\nsize = 3", "line 1: unknown key 'checkpoint'; did you mean checkpoints?"),
             ("[checkpoints.x\n", "is no TOML: "),
             ("a = 1\na = 2", "is no TOML: "),
+            ("a = " + "[" * 20_000, "is no TOML: "),
+            ("a = " + "1" * 5_000, "is no TOML: "),
         ],
     )
     def test_no_list_at_all(self, text: str, words: str, tmp_path: Path) -> None:
@@ -371,8 +377,9 @@ class TestFacts:
         ],
     )
     def test_by_name_only_without_a_hash(self, name: str, known: str | None, home: Path, tmp_path: Path) -> None:
-        found = facts_of(tmp_path / name, "0" * 64)
+        found = namesake_of(tmp_path / name)
         assert (found and found.name) == known
+        assert facts_of(tmp_path / name, "0" * 64) is None
 
     @pytest.mark.parametrize("beside", ["x.caffemodel.toml", "x.toml"])
     def test_beside(self, beside: str, home: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tests.live_servers import closed_port, http_server, redirect, silent_server
 from tests.test_fetch import CERTIFICATE
 
 CONTENT = random.Random(6).randbytes(300_000)
+HUGE_PART = f"bytes 200000-299999/{'9' * 5000}"  # more digits than Python turns into a number
 OTHER = random.Random(7).randbytes(310_000)
 DATE = "Mon, 10 Apr 2017 12:00:00 GMT"
 PAGE = b"<!DOCTYPE html><title>Sign in</title>" + b" " * 1000
@@ -73,6 +74,13 @@ class TestWhole:
             assert fetched(url, tmp_path) == CONTENT
         assert served.ranges == [None]
         assert served.asked[0]["user-agent"].startswith("ssd-detect/")
+
+    def test_a_length_that_is_no_number(self, tmp_path: Path) -> None:
+        for length in ("9" * 5000, "nonsense", "\xb2"):
+            served = Served(CONTENT, plans=[Plan(headers={"Content-Length": length})])
+            Part(tmp_path / "w.pth").discard()
+            with serving(served) as url:
+                assert fetched(url, tmp_path) == CONTENT
 
     def test_progress(self, tmp_path: Path) -> None:
         told: list[tuple[int, int | None]] = []
@@ -176,7 +184,7 @@ class TestGoingOn:
             assert fetched(url, tmp_path) == CONTENT
         assert served.ranges[1] is not None
 
-    @pytest.mark.parametrize("told", [None, "bytes 0-9/300000", "bytes */300000", "nonsense"])
+    @pytest.mark.parametrize("told", [None, "bytes 0-9/300000", "bytes */300000", "nonsense", HUGE_PART])
     def test_another_part_than_asked_for(self, told: str | None, tmp_path: Path) -> None:
         wrong = Plan(headers={"Content-Range": told})
         served = Served(CONTENT, plans=[Plan(cut=200_000), wrong, Plan()])

@@ -33,7 +33,8 @@ class ProfileRules:
         max_log_scale: the logarithm of a box's side over its anchor's is cut to this.
         clips_first: boxes are cut off at the picture's borders before they are compared, else afterwards.
         flat_take_places: boxes that end up without an area inside the picture are left out last of all, after
-            they have taken places in the limits (and, where not clipped first, removed others), else before.
+            they have taken places in the limits (and, where not clipped first, removed others), else before the
+            suppression.
         removes_equal: an IoU equal to the threshold removes a box too.
         max_per_class: so many of a class leave the suppression; of all classes where these are compared together.
         max_detections: so many leave a picture; the user's number takes its place.

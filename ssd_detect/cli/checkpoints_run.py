@@ -66,8 +66,15 @@ def verify_all(given: Sequence[str], talk: Talk) -> int:
 
 
 def _verify(given: str, talk: Talk) -> None:
-    checked = check_path(Path(given)) if given not in manifest() and _may_be_path(given) else _verify_entry(given)
+    name = given if given in manifest() else _name_at(Path(given))
+    checked = check_path(Path(given)) if name is None and _may_be_path(given) else _verify_entry(name or given)
     talk.result(f"{checked.name}: {checked.verdict}: {checked.words}")
+
+
+def _name_at(path: Path) -> str | None:
+    """The name of the known checkpoint that lies there, whole or damaged."""
+    place = path.absolute()
+    return next((name for name, entry in manifest().items() if entry.path() == place), None)
 
 
 def _verify_entry(name: str) -> Checked:

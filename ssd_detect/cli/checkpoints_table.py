@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.classes import list_name
 from ssd_detect.cli.talk import printable
 from ssd_detect.model.manifest import ManifestEntry
 from ssd_detect.model.manifest_entry import Score
@@ -29,7 +29,7 @@ def table(entries: Iterable[ManifestEntry]) -> Iterator[str]:
 
 def _classes(entry: ManifestEntry) -> str:
     names = entry.spec.class_names
-    return next((n for n, known in CLASS_LISTS.items() if known == names), f"{len(names) - 1} classes")
+    return list_name(names) or f"{len(names) - 1} classes"
 
 
 def _percent(score: Score | None) -> str:

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from ssd_detect.arrays import Floats
 from ssd_detect.conversion.settings import Precision
 from ssd_detect.errors import CheckpointError
-
-SCALE_SUFFIX = "/scale"
-"""Added to a kernel's name: the variable that holds its scales."""
+from ssd_detect.model.values import SCALE_SUFFIX
 
 _LARGEST_INT8 = np.float32(127)
 

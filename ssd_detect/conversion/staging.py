@@ -97,6 +97,8 @@ def give_names(written: Path, target: Path, file_format: FileFormat, *, overwrit
     if file_format is FileFormat.SAVED_MODEL:
         _give_folder(written, target, overwrite=overwrite)
         return finals
+    for final in finals:
+        check_target(final, overwrite=overwrite)
     for final in finals[1:]:  # an old index goes first: it must never be seen beside new data
         with explained_writing(target):
             final.unlink(missing_ok=True)

@@ -26,4 +26,6 @@ def read_safetensors(path: Path, outgoing: Outgoing) -> ReadBack:
     below = {outgoing.full_name(name): name for name in outgoing.tensors}
     with safetensors.safe_open(path, framework="numpy") as file:
         metadata = file.metadata() or {}
-    return ReadBack("ssd-detect", {below.get(n, n): v for n, v in named.items()}, metadata, run_loaded(path))
+    return ReadBack(
+        "ssd-detect", {below.get(n, n): v for n, v in named.items()}, metadata, run_loaded(path, outgoing.spec)
+    )

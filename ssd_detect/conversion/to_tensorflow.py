@@ -43,7 +43,7 @@ def _dtype(values: Any) -> Any:
 def read_tensorflow(prefix: Path, outgoing: Outgoing) -> ReadBack:
     """The checkpoint as TensorFlow's own reader sees it, run as `ssd-detect` runs any checkpoint."""
     tensors, metadata = read_variables(prefix, outgoing)
-    return ReadBack("TensorFlow and ssd-detect", tensors, metadata, run_loaded(prefix))
+    return ReadBack("TensorFlow and ssd-detect", tensors, metadata, run_loaded(prefix, outgoing.spec))
 
 
 def read_variables(prefix: Path, outgoing: Outgoing) -> tuple[Stored, dict[str, str]]:

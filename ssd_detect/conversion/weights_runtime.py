@@ -7,8 +7,10 @@ import numpy as np
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.conversion.outgoing import Outputs
+from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.session import NetworkSession
+from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
 
 
@@ -17,9 +19,15 @@ def open_session(checkpoint: Checkpoint) -> NetworkSession:
     return NetworkSession(checkpoint, SessionSettings(Device("cpu")))
 
 
-def run_loaded(path: Path) -> Callable[[Pixels, Floats], Outputs]:
-    """The network in the file at `path`, as `ReadBack.run`."""
+def run_loaded(path: Path, spec: ModelSpec) -> Callable[[Pixels, Floats], Outputs]:
+    """The network in the file at `path`, as `ReadBack.run`.
+
+    Raises:
+        OutputError: by what the file tells, it is another than that of `spec`.
+    """
     checkpoint = load_checkpoint(CheckpointSettings(str(path)))
+    if checkpoint.spec != spec:
+        raise OutputError("the written file would be taken for another network than was meant; nothing was kept")
     session = open_session(checkpoint)
     mean = np.array(checkpoint.spec.mean_rgb, np.float32)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.classes import list_name
 from ssd_detect.errors import CheckpointError
 from ssd_detect.hashing import sha256_of
 from ssd_detect.inspection.tensors import TensorNumbers, count_kinds, count_numbers, measure
@@ -159,5 +159,5 @@ def _value(checkpoint: Checkpoint, fact: str) -> str | tuple[float, float, float
     if fact == "mean_rgb":
         return spec.mean_rgb
     if fact == "class_names":
-        return next((name for name, names in CLASS_LISTS.items() if names == spec.class_names), None)
+        return list_name(spec.class_names)
     return words[fact]

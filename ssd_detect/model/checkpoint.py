@@ -11,8 +11,8 @@ from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.class_cut import cut_classes
 from ssd_detect.model.facts import Facts, Origin, Weights, gather
 from ssd_detect.model.locate import FoundCheckpoint, locate
-from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest
-from ssd_detect.model.metadata import ABOUT
+from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest, namesake_of
+from ssd_detect.model.metadata import ABOUT, tells_facts
 from ssd_detect.model.readers.open import open_tensors
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.recognise import Recognised, recognise
@@ -69,6 +69,8 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
     name = _name(settings.given, found, sha256)
     with open_tensors(found) as tensors:
         network = recognise(found.path, tensors.shapes)
+        if entry is None and not tells_facts(tensors.metadata):
+            entry = namesake_of(found.path)
         weights = Weights(name, network.source, network.size, network.num_classes)
         facts = gather(settings, weights, entry, tensors.metadata)
         variables, spec = _read(found.path, tensors, network, facts), facts.spec

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ssd_detect.arrays import Floats
-from ssd_detect.classes import CLASS_LISTS, find_class_ids
+from ssd_detect.classes import CLASS_LISTS, find_class_ids, list_name
 from ssd_detect.errors import SettingError, UnknownClassError
 from ssd_detect.model.spec import ModelSpec, network
 
@@ -65,7 +65,7 @@ def kept_outputs(class_names: tuple[str, ...], class_list: str) -> list[int]:
 
 
 def _in_words(class_names: tuple[str, ...]) -> str:
-    known = next((name for name, names in CLASS_LISTS.items() if names == class_names), None)
+    known = list_name(class_names)
     return f"class list {known}" if known else f"the checkpoint's own {len(class_names) - 1} classes"
 
 

@@ -84,8 +84,10 @@ def gather(
         metadata: what the file tells.
 
     Raises:
-        SettingError: anchors or class names that do not fit the weights.
+        SettingError: anchors or class names that do not fit the weights, or an entry that tells of others.
     """
+    if entry is not None:
+        _check_entry(entry, weights)
     habits = habits_of(weights.source, weights.size, weights.num_classes)
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
@@ -122,6 +124,18 @@ def _origin_of(entry: ManifestEntry) -> Origin:
 
 def _of_entry(entry: ManifestEntry, fact: str) -> Any:
     return entry.colour_order if fact == "colour_order" else getattr(entry.spec, fact)
+
+
+def _check_entry(entry: ManifestEntry, weights: Weights) -> None:
+    """What tensors show is not to be believed, but tells whether the rest, which they don't, is about them."""
+    told = {"size": entry.spec.size, "source": entry.source.value}
+    shown = {"size": weights.size, "source": weights.source.value}
+    for fact in sorted(told.keys() & entry.told):
+        if told[fact] != shown[fact]:
+            raise SettingError(
+                f"{entry.described_in or 'the manifest'} tells of a checkpoint whose {fact} is {told[fact]}, but the "
+                f"{fact} of {weights.name} is {shown[fact]}: another checkpoint, or a wrong word"
+            )
 
 
 def _check(spec: ModelSpec, weights: Weights) -> None:

@@ -41,6 +41,13 @@ def locate(given: str) -> FoundCheckpoint:
     Raises:
         CheckpointError: nothing there, several there, or something else; says what was found.
     """
+    try:
+        return _located(given)
+    except OSError as error:  # a name that is too long, a folder into which we may not look
+        raise CheckpointError(f"{given}: cannot read the checkpoint: {error.strerror or error}") from error
+
+
+def _located(given: str) -> FoundCheckpoint:
     path = _path_in_manifest(given) if given in manifest() else Path(given)
     if path.is_dir():
         return _from_folder(path)

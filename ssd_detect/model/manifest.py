@@ -54,8 +54,8 @@ def manifest_faults() -> tuple[str, ...]:
 def facts_of(path: Path, sha256: str) -> ManifestEntry | None:
     """What is known about a checkpoint, under whatever name it lies; None: nothing.
 
-    A TOML beside it comes first, then its hash, the user's lists before the manifest that ships. Its name counts only
-    for entries whose hash nobody knows. `ManifestEntry.told` says which facts are told.
+    A TOML beside it comes first, then its hash, the user's lists before the manifest that ships. `ManifestEntry.told`
+    says which facts are told.
 
     Args:
         path: the file, or the prefix of its files.
@@ -64,8 +64,15 @@ def facts_of(path: Path, sha256: str) -> ManifestEntry | None:
     Raises:
         CheckpointError: the TOML beside it is damaged.
     """
-    nameless = (entry for entry in _users_first() if not entry.is_verifiable and _has_name_of(path, entry))
-    return facts_beside(path) or entry_of(path, sha256) or next(nameless, None)
+    return facts_beside(path) or entry_of(path, sha256)
+
+
+def namesake_of(path: Path) -> ManifestEntry | None:
+    """The entry, of those whose hash nobody knows, whose file is called as this one.
+
+    It is not more than likely that they are the same: what a file tells of itself is to be believed first.
+    """
+    return next((e for e in _users_first() if not e.is_verifiable and _has_name_of(path, e)), None)
 
 
 def entry_of(path: Path, sha256: str) -> ManifestEntry | None:

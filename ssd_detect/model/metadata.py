@@ -1,12 +1,11 @@
 """What a network is besides its weights, as the plain strings that travel in every file we write, and back."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
-from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.classes import CLASS_LISTS, list_name
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.model.spec import ModelSpec
 
@@ -21,15 +20,14 @@ _ASSUMED = "assumed"
 
 def spec_metadata(spec: ModelSpec) -> dict[str, str]:
     """`spec` as strings. `classes` is the name of a class list, or a JSON list of names, background first."""
-    lists = [name for name, names in CLASS_LISTS.items() if names == spec.class_names]
     return {
         "model": f"ssd_{spec.size}_vgg",
-        "classes": lists[0] if lists else json.dumps(spec.class_names),
+        "classes": list_name(spec.class_names) or json.dumps(spec.class_names),
         "anchors": spec.anchors,
         "anchor_rounding": spec.anchor_rounding.value,
         "anchor_clip": spec.anchor_clip.value,
         "resize": spec.resize.value,
-        "mean_rgb": ",".join(f"{v:.9g}" for v in spec.mean_rgb),
+        "mean_rgb": ",".join(repr(float(v)).removesuffix(".0") for v in spec.mean_rgb),
         "channel_order": "RGB",
         "profile": spec.profile.value,
     }
@@ -48,6 +46,11 @@ def written_metadata(spec: ModelSpec, about: Mapping[str, str], assumed: Iterabl
 def assumed_by_metadata(metadata: Mapping[str, str]) -> frozenset[str]:
     """The facts of which a file that we wrote says that they were assumed; none when all were sure."""
     return frozenset(filter(None, metadata.get(_ASSUMED, "").split(",")))
+
+
+def tells_facts(metadata: Mapping[str, str]) -> bool:
+    """Whether a file that we wrote, or one like it, tells what it is."""
+    return not _FIELDS.keys().isdisjoint(metadata)
 
 
 def told_by_metadata(metadata: Mapping[str, str], size: int, num_classes: int) -> dict[str, Any]:
@@ -84,9 +87,9 @@ def _class_names(text: str) -> tuple[str, ...]:
 
 
 def _mean(text: str) -> tuple[float, float, float]:
-    if re.fullmatch(r"\d{1,3}(\.\d+)?(,\d{1,3}(\.\d+)?){2}", text) is None:
+    red, green, blue = (float(v) for v in text.split(",", 3))
+    if not all(0 <= v <= 255 for v in (red, green, blue)):  # NaN is not either
         raise ValueError(text)
-    red, green, blue = (float(v) for v in text.split(","))
     return red, green, blue
 
 

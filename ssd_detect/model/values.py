@@ -11,7 +11,9 @@ from ssd_detect.errors import CheckpointError
 from ssd_detect.model import naming
 from ssd_detect.model.readers.stored import StoredTensors
 
-_SCALE_SUFFIX = "/scale"
+SCALE_SUFFIX = "/scale"
+"""Added to an int8 kernel's name: the variable that holds its scales."""
+
 _FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
@@ -33,12 +35,11 @@ def read_variable(
         CheckpointError: damaged; no floating-point numbers; infinite or undefined ones.
     """
     dtype = tensors.dtypes[native]
-    scales = _scales(path, tensors, native) if dtype == "int8" else None
-    if scales is None and dtype not in _FLOATING:
+    if dtype != "int8" and dtype not in _FLOATING:
         raise CheckpointError(f"{path}: variable {native} holds {dtype}, expected floating-point numbers")
     values = naming.to_ours(tensors.read(native), ours, source, colour_order)
-    if scales is not None:
-        values *= scales
+    if dtype == "int8":
+        values *= _scales(path, tensors, native, values.shape[-1])
     if not np.isfinite(values).all():
         raise CheckpointError(
             f"{path}: variable {native} holds infinite or undefined numbers: damaged, or a training that diverged"
@@ -46,8 +47,8 @@ def read_variable(
     return values
 
 
-def _scales(path: Path, tensors: StoredTensors, native: str) -> Floats:
-    name, expected = native + _SCALE_SUFFIX, tensors.shapes[native][-1:]
+def _scales(path: Path, tensors: StoredTensors, native: str, outputs: int) -> Floats:
+    name, expected = native + SCALE_SUFFIX, (outputs,)
     actual = tensors.shapes.get(name)
     if actual != expected:
         found = "is missing" if actual is None else f"has shape {actual}"
@@ -57,4 +58,4 @@ def _scales(path: Path, tensors: StoredTensors, native: str) -> Floats:
 
 def scale_names(tensors: StoredTensors, names: Iterable[str]) -> set[str]:
     """Of the factors that belong to those of `names` that are int8."""
-    return {name + _SCALE_SUFFIX for name in names if tensors.dtypes[name] == "int8"}
+    return {name + SCALE_SUFFIX for name in names if tensors.dtypes[name] == "int8"}

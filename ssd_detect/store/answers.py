@@ -13,6 +13,8 @@ MAX_BYTES = 4 * 2**30
 LONGEST_WAIT_SECONDS = 120.0
 """A server that asks for more patience than this is not waited for."""
 
+_NUMBER = r"[0-9]{1,19}"  # Python takes thousands of digits for an error
+
 _TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})  # RFC 9110; 425 is RFC 8470's, 429 RFC 6585's
 
 
@@ -86,11 +88,11 @@ def _body(response: requests.Response, start: int, version: str) -> Body:
     now = version_of(response)
     if response.status_code == HTTPStatus.OK:
         length = response.headers.get("Content-Length", "")
-        return Body(0, int(length) if length.isdecimal() else None, now)
-    told = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
+        return Body(0, int(length) if re.fullmatch(_NUMBER, length) else None, now)
+    told = re.fullmatch(rf"bytes ({_NUMBER})-\d+/({_NUMBER}|\*)", response.headers.get("Content-Range", "").strip())
     if told is None or int(told[1]) != start or (now and now != version):
         raise BrokenOffError("the server sent another part than the one asked for")
-    return Body(start, int(told[2]) if told[2].isdecimal() else None, version)
+    return Body(start, None if told[2] == "*" else int(told[2]), version)
 
 
 def version_of(response: requests.Response) -> str:

@@ -3,9 +3,8 @@
 import hashlib
 
 from ssd_detect.doctor.facts import CheckpointFacts
+from ssd_detect.hashing import feed
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT, ManifestEntry, manifest
-
-_CHUNK_BYTES = 1 << 20
 
 
 def shipped_checkpoint() -> CheckpointFacts:
@@ -21,10 +20,7 @@ def checkpoint_facts(entry: ManifestEntry) -> CheckpointFacts:
     """Of the file that `entry` names."""
     digest = hashlib.sha256()
     try:
-        with entry.file.open("rb") as file:
-            while chunk := file.read(_CHUNK_BYTES):
-                digest.update(chunk)
-            size = file.tell()
+        size = feed(digest, entry.file)
     except OSError as error:
         reason = error.strerror or str(error)
         return CheckpointFacts(entry.name, str(entry.file), wanted_sha256=entry.sha256, error=reason)

@@ -25,8 +25,6 @@ from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, array_of, check_size, dtype_name, shape_of
 
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # which tf.train.Checkpoint and tf.saved_model.save put beside the rest
-"""Of a string that our own checkpoints hold: JSON, the metadata's keys and values."""
-
 _NO_TENSORS = frozenset({_OBJECT_GRAPH.encode(), METADATA_NAME.encode()})
 _VARIABLE_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 _MOST_SHARDS = 99_999  # five digits stand in the files' names

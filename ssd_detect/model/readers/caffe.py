@@ -18,8 +18,8 @@ import numpy.typing as npt
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
 from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
+from ssd_detect.model.readers.protos import Field, located_fields
 from ssd_detect.model.readers.stored import StoredTensors
-from ssd_detect.model.readers.wire import Field, fields
 
 _MAX_LAYERS = 4000
 _MAX_LAYER_FIELDS = 256
@@ -102,13 +102,17 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
 
 def _layers(data: mmap.mmap) -> list[Field]:
     """The layers, so framed that parsing one takes no more memory than it has bytes."""
-    layers = [f for f in fields(data, 0, len(data), _MAX_LAYERS) if f.number in _LAYER_KINDS and f.kind == _LENGTH_TOLD]
+    layers = [
+        f
+        for f in located_fields(data, 0, len(data), _MAX_LAYERS)
+        if f.number in _LAYER_KINDS and f.kind == _LENGTH_TOLD
+    ]
     if not layers:
         raise DamagedError("no layer in it")
     blobs = [
         field
         for layer in layers
-        for field in fields(data, layer.start, layer.end, _MAX_LAYER_FIELDS)
+        for field in located_fields(data, layer.start, layer.end, _MAX_LAYER_FIELDS)
         if field.number == _LAYER_KINDS[layer.number][1] and field.kind == _LENGTH_TOLD
     ]
     if len(blobs) > _MAX_BLOBS:
@@ -119,7 +123,7 @@ def _layers(data: mmap.mmap) -> list[Field]:
 
 
 def _check_blob(data: mmap.mmap, blob: Field) -> None:
-    for field in fields(data, blob.start, blob.end, _MAX_BLOB_FIELDS):
+    for field in located_fields(data, blob.start, blob.end, _MAX_BLOB_FIELDS):
         if field.number in _NUMBERS and field.kind != _LENGTH_TOLD:
             raise RefusedError("its numbers are in a field each, expected all of a blob in one, as Caffe writes them")
 

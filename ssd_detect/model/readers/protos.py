@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers, as much of it as TensorFlow's files need: fields, one after the other.
+"""The wire format of protocol buffers, as much of it as checkpoints need: fields, one after the other.
 
 Source: protobuf.dev, "Encoding". Messages stay where they are, in memory or in a mapped file, and are walked through:
 nothing is copied, nothing is built that a hostile file could make large, and nothing calls itself.
@@ -7,12 +7,28 @@ nothing is copied, nothing is built that a hostile file could make large, and no
 import mmap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from ssd_detect.model.readers.faults import DamagedError
 
 _MOST_FIELDS = 1_000_000  # of one message; an SSD's graph, with its gradients, has some ten thousand nodes
 _FIXED = {1: 8, 5: 4}
 _VARINT, _BYTES = 0, 2
+
+_Bytes: TypeAlias = bytes | memoryview | mmap.mmap
+
+
+class Field(NamedTuple):
+    """Where a field of a message is: its content, without number and length, is `start` to `end`.
+
+    `kind` is the wire type: 0 a varint, 1 eight bytes, 2 bytes of a told length (texts, messages, packed numbers),
+    5 four bytes.
+    """
+
+    number: int
+    kind: int
+    start: int
+    end: int
 
 
 def mapped(path: Path) -> memoryview:
@@ -29,18 +45,47 @@ def mapped(path: Path) -> memoryview:
             raise DamagedError("an empty file") from error
 
 
-def varint(data: memoryview, start: int) -> tuple[int, int]:
+def varint(data: _Bytes, start: int, end: int | None = None) -> tuple[int, int]:
     """An unsigned number of 64 bits at most, and where the next byte is.
 
     Raises:
-        DamagedError: it goes beyond the end, or on for more than ten bytes.
+        DamagedError: it goes beyond `end`, or on for more than ten bytes.
     """
     value = 0
-    for i, byte in enumerate(data[start : start + 10]):
+    for i, byte in enumerate(data[start : start + 10 if end is None else min(start + 10, end)]):
         value |= (byte & 0x7F) << 7 * i
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, start + i + 1
     raise DamagedError("a number without an end")
+
+
+def located_fields(data: _Bytes, start: int, end: int, most: int) -> Iterator[Field]:
+    """Where the fields of the message from `start` to `end` are, in their order; none reaches beyond it.
+
+    Raises:
+        DamagedError: no such message, or one of more than `most` fields.
+    """
+    for _ in range(most):
+        if start == end:
+            return
+        key, start = varint(data, start, end)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise DamagedError("a field with the number 0")
+        if kind == _VARINT:
+            size = varint(data, start, end)[1] - start
+        elif kind == _BYTES:
+            size, start = varint(data, start, end)
+        elif kind in _FIXED:
+            size = _FIXED[kind]
+        else:
+            raise DamagedError(f"a field of the unknown type {kind}")
+        if size > end - start:
+            raise DamagedError("a field that goes beyond the end")
+        yield Field(number, kind, start, start + size)
+        start += size
+    if start != end:
+        raise DamagedError(f"a message of more than {most:,} fields")
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
@@ -49,29 +94,8 @@ def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     Raises:
         DamagedError: no such message.
     """
-    position = 0
-    for _ in range(_MOST_FIELDS):
-        if position == len(message):
-            return
-        key, position = varint(message, position)
-        number, wire_type = key >> 3, key & 7
-        if number == 0:
-            raise DamagedError("a field with the number 0")
-        if wire_type == _VARINT:
-            value, position = varint(message, position)
-            yield number, value
-            continue
-        if wire_type == _BYTES:
-            size, position = varint(message, position)
-        elif wire_type in _FIXED:
-            size = _FIXED[wire_type]
-        else:
-            raise DamagedError(f"a field of the unknown type {wire_type}")
-        if size > len(message) - position:
-            raise DamagedError("a field that goes beyond the end")
-        yield number, message[position : position + size]
-        position += size
-    raise DamagedError(f"a message of more than {_MOST_FIELDS:,} fields")
+    for number, kind, start, end in located_fields(message, 0, len(message), _MOST_FIELDS):
+        yield number, varint(message, start)[0] if kind == _VARINT else message[start:end]
 
 
 def parts(message: memoryview, wanted: int) -> Iterator[memoryview]:

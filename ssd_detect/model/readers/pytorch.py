@@ -5,7 +5,7 @@ other and then the storages. Source: PyTorch's `serialization.py`.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -131,7 +131,10 @@ def _stored_tensors(path: Path, container: str, value: Any, read: _ReadStorage) 
     places = _named_tensors(value)
     total = sum(math.prod(p.shape) * _item_size(p.storage.element_type) for p in places.values())
     if total > 2 * path.stat().st_size + _ALLOWANCE:
-        raise DamagedError(f"tensors of {total:,} bytes in a file of {path.stat().st_size:,}")
+        raise RefusedError(
+            f"holds tensors of {total:,} bytes in a file of {path.stat().st_size:,}: they share their numbers, "
+            "expected some for each; save them again, each made by clone() before"
+        )
     once = lru_cache(maxsize=1)(read)  # small parts of one large storage
 
     def tensor(name: str) -> npt.NDArray[np.generic]:
@@ -162,25 +165,20 @@ def _elements(place: TensorPlace, raw: bytes) -> npt.NDArray[np.generic]:
 def _named_tensors(value: Any) -> dict[str, TensorPlace]:
     """All tensors in dictionaries, lists and tuples; their names are the keys on the way, with dots between."""
     found: dict[str, TensorPlace] = {}
-    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
-    for _ in range(_MAX_VALUES):
-        if not waiting:
-            return found
-        name, inner, depth = waiting.pop()
+    for count, (name, inner) in enumerate(_values("", value, _MAX_DEPTH)):
+        if count == _MAX_VALUES:
+            raise RefusedError(f"holds more than {_MAX_VALUES:,} values, expected a state dictionary; {SAVE_ALONE}")
         if isinstance(inner, TensorPlace):
             if name in found or len(name) > _MAX_NAME:
                 raise DamagedError(f"the tensor's name {name[:40]} is there twice, or too long")
             found[name] = inner
-        elif depth < _MAX_DEPTH:
-            dotted = f"{name}." if name else ""
-            waiting.extend((f"{dotted}{str(key)[:_MAX_NAME]}", v, depth + 1) for key, v in _children(inner))
-        if len(waiting) > _MAX_VALUES:
-            break
-    raise RefusedError(f"holds more than {_MAX_VALUES:,} values, expected a state dictionary; {SAVE_ALONE}")
+    return found
 
 
-def _children(value: Any) -> Iterable[tuple[Any, Any]]:
-    """Key or index, and value; the last first, since the last is taken first."""
-    if isinstance(value, dict):
-        return reversed(value.items())
-    return reversed(list(enumerate(value))) if isinstance(value, list | tuple) else ()
+def _values(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """A value and, down to a depth, all that is in it, each when it is asked for: a small pickle can hold very many."""
+    yield name, value
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+    dotted = f"{name}." if name else ""
+    for key, inner in children if depth else ():
+        yield from _values(f"{dotted}{str(key)[:_MAX_NAME]}", inner, depth - 1)

@@ -122,7 +122,12 @@ def _parameter(tensor: Any) -> TensorPlace:
 
 
 def _tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> TensorPlace:
-    """A tensor, all of whose elements are in its storage, and which has no more of them than that."""
+    """A tensor, all of whose elements are in its storage, and which has no more of them than that.
+
+    Raises:
+        DamagedError: they are not there.
+        RefusedError: it has more, which is sound, but could be of any size in a small file.
+    """
     if not (isinstance(storage, Storage) and _is_count(offset) and _are_counts(shape) and _are_counts(strides)):
         raise DamagedError("its pickle describes a tensor in other words")
     if len(shape) != len(strides):
@@ -131,8 +136,13 @@ def _tensor(storage: Any, offset: Any, shape: Any, strides: Any) -> TensorPlace:
     for size, stride in zip(shape, strides, strict=True):
         count *= size
         last += (size - 1) * stride
-    if count and (offset + last > storage.length or count > storage.length):
+    if count and offset + last > storage.length:
         raise DamagedError(f"a tensor of shape {shape}, strides {strides} in a storage of {storage.length} elements")
+    if count > storage.length:
+        raise RefusedError(
+            f"holds a tensor of shape {shape} whose places share numbers (strides {strides}, as expand() makes them), "
+            "expected a number for each; save it again, made contiguous() before"
+        )
     return TensorPlace(storage, offset, shape, strides)
 
 
