@@ -3,7 +3,8 @@
     nice .venv/bin/python scripts/precision_numbers.py DATASET [--limit N] [--threads N]
 
 The shipped kernels are int8 already, so converting them would cost nothing at all: the source is made of them by adding
-seeded, evenly spread noise of up to half a step of each channel, as much as rounding took away. `ssd-detect eval` measures: VOC07 11-point mAP, score 0.01, NMS 0.45, 200 a picture.
+seeded, evenly spread noise of up to half a step of each channel, as much as rounding took away. `ssd-detect eval`
+measures: VOC07 11-point mAP, score 0.01, NMS 0.45, 200 objects a picture.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """What several tests need: the golden numbers, seeded checkpoints, and detectors that are made once."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,13 +19,9 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 MEDIA = TESTS / "media"
 
-
-@pytest.fixture(scope="session", autouse=True)
-def settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Neither a developer's own lists of checkpoints nor what they have fetched reach the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSD_DETECT_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
+# Neither a developer's own lists of checkpoints nor what they have fetched reach the tests; there is no such folder.
+# Set before any module of tests is imported, since some ask the manifest then.
+os.environ["SSD_DETECT_HOME"] = str(TESTS / "home of nobody")
 
 
 @pytest.fixture(scope="session")

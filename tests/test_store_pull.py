@@ -14,7 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from ssd_detect.errors import CheckpointError, OutputError, SettingError
 from ssd_detect.hashing import git_blob_of
@@ -27,8 +29,8 @@ from tests.checkpoint_server import Plan, Served
 from tests.live_servers import http_server
 from tests.made_manifests import ENTRY, add_entries, own_home
 
-CONTENT = random.Random(6).randbytes(300_000)
-OTHER = random.Random(7).randbytes(310_000)
+CONTENT = save({"x": np.frombuffer(random.Random(6).randbytes(300_000), np.uint8)})
+OTHER = save({"x": np.frombuffer(random.Random(7).randbytes(310_000), np.uint8)})
 HASH = sha256(CONTENT).hexdigest()
 CHILD = [sys.executable, "-m", "ssd_detect", "checkpoints"]
 
@@ -179,13 +181,13 @@ class TestUnverified:
             assert result.checked is not None
             assert (result.checked.verdict, result.checked.sha256) == ("unknown", HASH)
             assert check_entry(manifest()["made"], result.path).verdict == "good"
-            result.path.write_bytes(OTHER)
+            result.path.write_bytes(OTHER[:-1])
             assert check_entry(manifest()["made"], result.path).verdict == "bad"
-            served.content, served.version = OTHER + b"!", '"two"'
+            served.content, served.version = OTHER, '"two"'
             with pytest.raises(CheckpointError, match=rf"as noted when it was first fetched, is .*, expected {HASH}"):
                 pulled(accept_unverified=True)
             remove(manifest()["made"])
-            assert pulled(accept_unverified=True).path.read_bytes() == OTHER + b"!"
+            assert pulled(accept_unverified=True).path.read_bytes() == OTHER
 
     @pytest.mark.parametrize("note", ["", "\n", "\xff"])
     def test_a_note_that_makes_no_sense(self, note: str, home: Path) -> None:
@@ -194,6 +196,14 @@ class TestUnverified:
             path = pulled(accept_unverified=True).path
             path.with_name(path.name + ".sha256").write_bytes(note.encode("latin-1"))
             assert check_entry(manifest()["made"], path).verdict == "unknown"
+
+    def test_a_web_page_is_no_checkpoint_even_so(self, home: Path, tmp_path: Path) -> None:
+        page = tmp_path / "page"
+        page.write_text("<!DOCTYPE html><html><body>Google Drive: quota exceeded</body></html>")
+        add_entries(home, {"made": {**ENTRY, "url": "http://127.0.0.1:9/w"}})
+        with pytest.raises(CheckpointError, match=r"page: is no checkpoint \(.*page.*\); nothing was kept"):
+            pulled(given=str(page))
+        assert in_cache(home) <= {"made.caffemodel.lock"}
 
 
 class TestCheckPath:

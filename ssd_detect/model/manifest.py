@@ -119,5 +119,8 @@ def _by_git_blob(path: Path, entries: Iterable[ManifestEntry]) -> ManifestEntry 
 
 
 def _has_name_of(path: Path, entry: ManifestEntry) -> bool:
-    """Zips are the same as what they hold."""
+    """Zips are the same as what they hold. What a user's list tells is told of the file there, not of all so called."""
+    if entry.described_in is not None:
+        here = entry.path()
+        return here is not None and here.resolve() == path.resolve()
     return path.name.removesuffix(".zip") == entry.file.name.removesuffix(".zip")

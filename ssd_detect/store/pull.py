@@ -9,6 +9,7 @@ from ssd_detect.files import explained_writing, give_name
 from ssd_detect.locks import held_alone
 from ssd_detect.media.sources.urls import is_url, shown_url
 from ssd_detect.model.manifest import ManifestEntry
+from ssd_detect.model.readers.sniff import sniff
 from ssd_detect.store.download import download
 from ssd_detect.store.listener import Listener
 from ssd_detect.store.part import Part
@@ -117,9 +118,19 @@ def _fetch(entry: ManifestEntry, target: Path, source: str, settings: PullSettin
     if checked.verdict == "bad":
         part.discard()
         raise CheckpointError(f"{shown_url(source)}: is not {entry.name}: {checked.words}; nothing was kept")
+    if not entry.is_verifiable:
+        _check_content(part, source)
     note_sha256(target, checked.sha256)
     give_name(part.finish(), target, overwrite=True)
     return Pulled(target, "fetched", replace(checked, path=target))
+
+
+def _check_content(part: Part, source: str) -> None:
+    """Where no hash is known, what came shall at least be weights, and no web page about them."""
+    sniffed = sniff(part.path)
+    if sniffed.kind is None:
+        part.discard()
+        raise CheckpointError(f"{shown_url(source)}: is no checkpoint ({sniffed.what}); nothing was kept")
 
 
 def _copy(source: Path, part: Part, listener: Listener) -> None:
