@@ -111,7 +111,7 @@ class TestWeights:
             saver = tf.compat.v1.train.Saver([*variables.values(), step])
             saver.restore(session, str(plain(size, FileFormat.TENSORFLOW)))
             assert_same(session.run(variables), expected)
-            assert session.run(step) == 0
+            assert session.run(step) == 120000  # as the source says
 
     def test_saved_model(self, size: int, plain: Any) -> None:
         reader = tf.train.load_checkpoint(str(plain(size, FileFormat.SAVED_MODEL) / "variables" / "variables"))

@@ -7,6 +7,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import pillow_heif
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,6 +147,9 @@ class TestCounting:
             ([(11, 21, 30, 40)], None, [[10, 20, 30, 40]]),
             ([(0, 0, 99, 49)], None, [[0, 0, 100, 50]]),
             ([(0, 0, 100, 50)], None, [[0, 0, 100, 50]]),
+            ([(0, 0, 100, 9), (11, 21, 30, 40)], None, [[0, 0, 100, 9], [11, 21, 30, 40]]),
+            ([(0, 5, 9, 50), (11, 21, 30, 40)], None, [[0, 5, 9, 50], [11, 21, 30, 40]]),
+            ([(0, 5, 9.5, 9), (11, 21, 30, 40)], None, [[0, 5, 9.5, 9], [11, 21, 30, 40]]),
             ([(0, 5, 9, 9), (11, 21, 30, 40)], None, [[0, 5, 10, 10], [11, 21, 31, 41]]),
             ([(0, 5, 9, 9), (1, 1, 9, 9)], None, [[0, 4, 9, 9], [0, 0, 9, 9]]),
             ([(11, 21, 30, 40)], False, [[11, 21, 31, 41]]),
@@ -263,6 +267,16 @@ class TestCoco:
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
         assert all_boxes(open_dataset(path)) == [DOG_BOX]
 
+    def test_names_that_no_file_can_have(self, tmp_path: Path) -> None:
+        images = [{"id": i, "file_name": name} for i, name in enumerate(["x" * 5000, "a\0b.jpg", "a.jpg"])]
+        dataset = open_dataset(coco(tmp_path, images=images))
+        assert names(dataset) == ["a.jpg"]
+        assert [p.kind for p in dataset.problems] == ["picture-missing", "picture-missing", "size-missing"]
+
+    def test_half_a_character_in_a_class_name(self, tmp_path: Path) -> None:
+        path = coco(tmp_path, categories=[{"id": 1, "name": "\ud800x"}])
+        assert open_dataset(path).class_names == ("background", "?x")
+
     def test_no_pictures_at_all(self, tmp_path: Path) -> None:
         assert len(open_dataset(coco(tmp_path, images=[])).pictures) == 0
 
@@ -315,6 +329,24 @@ class TestYolo:
         with pytest.raises(SettingError, match="no split 'test'; there are train, val"):
             open_dataset(tmp_path, split="test")
 
+    def test_yaml_of_another_encoding_is_told_once(self, tmp_path: Path) -> None:
+        yolo(tmp_path, LINE)
+        written(tmp_path / "data.yaml", "val: images\nnames: [é, cat]\n".encode("latin-1"))
+        dataset = open_dataset(tmp_path)
+        assert dataset.class_names == ("background", "é", "cat")
+        assert [(p.file.name, p.kind) for p in dataset.problems] == [("data.yaml", "encoding")]
+
+    def test_several_yaml_files(self, tmp_path: Path) -> None:
+        yolo(tmp_path, LINE)
+        for name in ("a.yaml", "b.yml"):
+            written(tmp_path / name, YAML)
+        written(tmp_path / "hyperparameters.yaml", "lr0: 0.01\n")
+        with pytest.raises(FormatError, match=r"holds 2 YAML files of YOLO data sets: a.yaml, b.yml; name one of them"):
+            open_dataset(tmp_path)
+        assert names(open_dataset(tmp_path / "b.yml")) == ["a.jpg"]
+        written(tmp_path / "data.yaml", YAML)
+        assert open_dataset(tmp_path).problems == ()
+
     def test_lists_of_pictures(self, tmp_path: Path) -> None:
         yolo(tmp_path, LINE)
         picture(tmp_path / "images/b.jpg")
@@ -332,6 +364,13 @@ class TestYolo:
         yolo(tmp_path, "14 .5 .5 .5 .5", names="")
         dataset = open_dataset(tmp_path, class_names=VOC20)
         assert (dataset.pictures[0].class_ids.tolist(), dataset.problems) == ([15], ())
+
+    def test_names_that_no_file_can_have(self, tmp_path: Path) -> None:
+        yolo(tmp_path, LINE)
+        written(tmp_path / "val.txt", f"{'y' * 5000}\n\0.jpg\nimages/a.jpg\n")
+        written(tmp_path / "data.yaml", f"val: val.txt\ntrain: {'z' * 5000}\nnames: [dog]\n")
+        dataset = open_dataset(tmp_path)
+        assert (names(dataset), [p.kind for p in dataset.problems]) == (["a.jpg"], ["picture-missing"] * 2)
 
     @pytest.mark.parametrize(
         ("yaml", "error", "message"),
@@ -402,7 +441,7 @@ class TestPictureSizes:
     @pytest.mark.parametrize("orientation", [None, 1, 3, 6, 8])
     def test_equals_that_of_the_decoded_picture(self, tmp_path: Path, suffix: str, orientation: int | None) -> None:
         if suffix == "heic":
-            pytest.importorskip("pillow_heif").register_heif_opener()
+            pillow_heif.register_heif_opener()
         options: dict[str, Any] = {} if orientation is None or suffix in ("bmp", "ppm", "gif", "jp2") else {
             "exif": exif(orientation)
         }  # fmt: skip

@@ -1,6 +1,7 @@
 """The report: all that it must show, the same numbers everywhere, odd names, whole files, life without matplotlib."""
 
 import csv
+import io
 import json
 import math
 import subprocess
@@ -426,8 +427,7 @@ class TestExamples:
         box = (40.0, 30.0, 120.0, 110.0)
         case = make(tmp_path, [(0, 1, box)] if missed else [], [] if missed else [(0, 1, box, 0.9)], num_pictures=1)
         png, size = draw_example(Example(0, 0, None if missed else ErrorKind.BACKGROUND), case.details, 0.5)
-        (tmp_path / "shown.png").write_bytes(png)
-        with Image.open(tmp_path / "shown.png") as image:
+        with Image.open(io.BytesIO(png)) as image:
             pixels = np.asarray(image.convert("RGB"))
         assert max(size) == LONGEST_SIDE
         assert pixels.shape == (size[1], size[0], 3)
@@ -435,6 +435,16 @@ class TestExamples:
         ys, xs = np.nonzero((pixels == ImageColor.getrgb(BLUE if missed else ORANGE)).all(axis=2))
         found = [xs.min(), ys.min(), xs.max() + 1, ys.max() + 1]
         assert found == pytest.approx([scale * v for v in box], abs=3)
+
+    @pytest.mark.parametrize("size", [(1, 1), (2000, 1), (1, 900)])
+    def test_pictures_of_odd_shape(self, tmp_path: Path, size: tuple[int, int]) -> None:
+        details = make(tmp_path, [], [(0, 1, (0.0, 0.0, float(size[0]), float(size[1])), 0.9)], num_pictures=1).details
+        Image.new("RGB", size).save(details.pictures[0].path)
+        details = replace(details, pictures=[replace(details.pictures[0], size=size)])
+        png, shown = draw_example(Example(0, 0, ErrorKind.BACKGROUND), details, 0.5)
+        with Image.open(io.BytesIO(png)) as image:
+            assert image.size == shown
+        assert max(shown) == LONGEST_SIDE
 
     @given(
         st.tuples(st.integers(1, 2000), st.integers(1, 2000)),

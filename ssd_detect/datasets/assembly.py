@@ -25,20 +25,25 @@ def assembled(raw: RawDataset, request: ReadRequest, log: ProblemLog) -> Dataset
     if not request.ignore_unknown:
         check_known(names, class_names, request.path)
     ids = class_ids_of(names, class_names)
-    pictures = tuple(_picture(picture, ids, class_names, log) for picture in raw.pictures)
+    hints = {name: near_match(name, class_names) for name, class_id in ids.items() if class_id is None}
+    pictures = tuple(_picture(picture, ids, class_names, hints, log) for picture in raw.pictures)
     return Dataset(request.path, raw.kind, request.split, class_names, pictures, log.in_order())
 
 
 def _picture(
-    raw: RawPicture, ids: Mapping[str, int | None], class_names: Sequence[str], log: ProblemLog
+    raw: RawPicture,
+    ids: Mapping[str, int | None],
+    class_names: Sequence[str],
+    hints: Mapping[str, str],
+    log: ProblemLog,
 ) -> AnnotatedPicture:
     kept: dict[tuple[int, Corners], RawObject] = {}
     for one in raw.objects:
         tell = _teller(raw, one, log)
         class_id = ids[one.class_name]
         if class_id is None:
-            near = near_match(one.class_name, class_names)
-            tell("class-unknown", f"class {one.class_name!r} is not in the list{'; ' if near else ''}{near}")
+            hint = hints[one.class_name]
+            tell("class-unknown", f"class {one.class_name!r} is not in the list{'; ' if hint else ''}{hint}")
             continue
         box = inside(in_order(one.box, tell), raw.size, tell)
         if box is not None and kept.setdefault((class_id, box), one) is not one:

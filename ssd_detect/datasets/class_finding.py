@@ -1,7 +1,6 @@
 """Which class of a list the names in annotations mean."""
 
 import difflib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,18 +41,16 @@ def near_match(name: str, class_names: Sequence[str]) -> str:
     return ""
 
 
-def own_class_names(names: Counter[str]) -> tuple[str, ...]:
+def own_class_names(names: Mapping[str, int]) -> tuple[str, ...]:
     """The class list of a data set that has none: VOC's 20 classes if all names are of them, else the names.
 
     The names are sorted; of spellings that mean one class, the one that most objects have stands for all.
     """
     if None not in class_ids_of(names, VOC20).values():
         return VOC20
-    chosen: list[str] = []
-    for name, _ in sorted(names.items(), key=lambda item: (-item[1], item[0])):
-        if _class_id(name, (BACKGROUND, *chosen)) is None:
-            chosen.append(name)
-    return (BACKGROUND, *sorted(chosen))
+    by_count = (BACKGROUND, *sorted(names, key=lambda name: (names[name], name)))
+    chosen = find_class_ids(by_count[1:], by_count)  # of spellings that mean one class, the last
+    return (BACKGROUND, *sorted({by_count[class_id] for class_id in chosen}))
 
 
 def tell_near_names(names: Mapping[str, int], class_names: Sequence[str], file: Path, log: ProblemLog) -> None:

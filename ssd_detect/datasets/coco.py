@@ -28,9 +28,9 @@ from ssd_detect.datasets.raw import (
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import read_text
 from ssd_detect.errors import SettingError
-from ssd_detect.formats.coco_images import PictureId
+from ssd_detect.formats.coco_images import PictureId, picture_id_of
 from ssd_detect.formats.file_reading import explained_reading
-from ssd_detect.formats.json_values import LARGEST, items, text, whole
+from ssd_detect.formats.json_values import LARGEST, file_name, items, text, whole
 
 _YES = (1, True, "1", "true", "yes")
 _FLAGS = ("difficult", "iscrowd", "truncated")
@@ -78,7 +78,7 @@ def _categories(value: Any, path: Path, log: ProblemLog) -> dict[int, str]:
     """Id -> name, in the order of ids."""
     found: dict[int, str] = {}
     for entry in items(value, "categories"):
-        category_id, name = whole(entry, "id"), text(entry, "name").strip()
+        category_id, name = whole(entry, "id"), _class_name(text(entry, "name"))
         if name in found.values():
             log.add("class-twice", path, f"category {category_id} is called {name!r} as another is")
         if found.setdefault(category_id, name) != name:
@@ -86,14 +86,18 @@ def _categories(value: Any, path: Path, log: ProblemLog) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
+def _class_name(name: str) -> str:
+    """JSON can hold halves of characters, which no output can."""
+    return name.strip().encode(errors="replace").decode()
+
+
 def _is_usable(entry: Any) -> bool:
-    return (
-        isinstance(entry, dict)
-        and isinstance(entry.get("id"), int | str)
-        and not isinstance(entry.get("id"), bool)
-        and isinstance(entry.get("file_name"), str)
-        and bool(entry["file_name"].strip())
-    )
+    """Whether an entry of images has an id, and a name that a file could have."""
+    try:
+        picture_id_of(entry, "id")
+        return bool(file_name(entry, "file_name").strip())
+    except ValueError:
+        return False
 
 
 def _name(entry: Mapping[str, Any]) -> str:

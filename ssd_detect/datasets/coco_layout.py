@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from ssd_detect.datasets.listing import child_folder, folders_in
 from ssd_detect.errors import FormatError
+from ssd_detect.media.sources.folders import exists
 
 _HEAD_BYTES = 1 << 16
 _MEMBER = re.compile(rb'"(?:images|annotations|categories|licenses)"\s*:\s*\[')
@@ -73,7 +74,7 @@ class CocoPictures:
         whole = file_name.replace("\\", "/")
         for name in dict.fromkeys((whole, PurePosixPath(whole).name)):
             for base in self.bases if name else ():
-                if (base / name).is_file():
+                if exists(base / name) and (base / name).is_file():
                     self.bases.remove(base)
                     self.bases.insert(0, base)  # the next picture is most likely there too
                     return base / name

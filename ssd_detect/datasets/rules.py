@@ -88,11 +88,11 @@ RULES = {
 class ProblemLog:
     """Takes down problems while a data set is read."""
 
-    _problems: list[Problem] = field(default_factory=list)
+    _problems: dict[Problem, None] = field(default_factory=dict)
 
     def add(self, kind: str, file: Path, text: str, number: int | None = None) -> None:
-        """Take down one problem of a kind of `RULES`; the arguments are those of `Problem`."""
-        self._problems.append(Problem(file, kind, text, RULES[kind].treatment, number))
+        """Take down one problem of a kind of `RULES`, once; the arguments are those of `Problem`."""
+        self._problems[Problem(file, kind, text, RULES[kind].treatment, number)] = None
 
     def in_order(self) -> tuple[Problem, ...]:
         """By file, then by object; what is about the whole file first."""

@@ -1,16 +1,16 @@
 """Reads VOC data sets: an XML file a picture.
 
-Pixels count from 1 and both corners belong to the box, so x0 = xmin - 1 and x1 = xmax. Sets of tools that count from 0
-have x0 = xmin and x1 = xmax + 1; of these, a far corner that equals the picture's side is taken for its edge, since
-half of such tools write that. Which one it is, is decided once for all of a set, so that all boxes are alike: from 0 if
-more boxes begin at 0 than at 1, since boxes that touch the left or top border begin there.
+Pixels count from 1 and both corners belong to the box, so x0 = xmin - 1 and x1 = xmax. In sets of tools that count from
+0, x0 = xmin and x1 = xmax + 1; but x1 = xmax if a far corner anywhere equals its picture's side or has a fraction, for
+then they are edges and not numbers of pixels. Both are decided once for all of a set, so that all boxes are alike: it
+counts from 0 if more boxes begin at 0 than at 1, since boxes that touch the left or top border begin there.
 """
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from ssd_detect.datasets.dataset import DatasetKind
@@ -51,7 +51,8 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
     one_based = request.one_based
     if one_based is None:
         one_based = _counts_from_1(read, request, log)
-    found = [picture.counted(one_based, log) for picture in read]
+    shift = _shift(read, one_based)
+    found = [shift.of(picture) for picture in read]
     check_found(request, found, len(keys), str(folder), log)
     return RawDataset(DatasetKind.VOC, found, None)
 
@@ -69,26 +70,30 @@ def _keys(
     return [*annotations, *sorted(pictures.keys() - annotations.keys())]
 
 
-@dataclass(frozen=True)
-class _ReadPicture:
-    """A picture whose boxes still count as the file does; its own corners are ordered."""
+class _Shift(NamedTuple):
+    """What is added to near and far corners, so that they are edges that count from 0."""
 
-    raw: RawPicture
+    near: int
+    far: int
 
-    def counted(self, one_based: bool, log: ProblemLog) -> RawPicture:
-        objects = [one._replace(box=_edges(one.box, self.raw.size, one_based)) for one in self.raw.objects]
-        return self.raw._replace(objects=objects)
+    def of(self, picture: RawPicture) -> RawPicture:
+        """The picture with such boxes."""
+        objects = [one._replace(box=self._edges(*one.box)) for one in picture.objects]
+        return picture._replace(objects=objects)
+
+    def _edges(self, xmin: float, ymin: float, xmax: float, ymax: float) -> Corners:
+        return xmin + self.near, ymin + self.near, xmax + self.far, ymax + self.far
 
 
-def _edges(corners: Corners, size: tuple[int, int], one_based: bool) -> Corners:
-    xmin, ymin, xmax, ymax = corners
+def _shift(pictures: Sequence[RawPicture], one_based: bool) -> _Shift:
     if one_based:
-        return xmin - 1, ymin - 1, xmax, ymax
-    return xmin, ymin, xmax + (xmax != size[0]), ymax + (ymax != size[1])
+        return _Shift(-1, 0)
+    far = [(v, side) for p in pictures for one in p.objects for v, side in zip(one.box[2:], p.size, strict=True)]
+    return _Shift(0, 0) if any(v == side or not v.is_integer() for v, side in far) else _Shift(0, 1)
 
 
-def _counts_from_1(pictures: Sequence[_ReadPicture], request: ReadRequest, log: ProblemLog) -> bool:
-    begins = Counter(v for picture in pictures for one in picture.raw.objects for v in one.box[:2])
+def _counts_from_1(pictures: Sequence[RawPicture], request: ReadRequest, log: ProblemLog) -> bool:
+    begins = Counter(v for picture in pictures for one in picture.objects for v in one.box[:2])
     zeros, ones = begins[0.0], begins[1.0]
     if zeros:
         what = f"{zeros} sides of boxes begin at 0 and {ones} at 1: taken to count from {0 if zeros > ones else 1}"
@@ -104,8 +109,8 @@ class _Matching:
         self._named = {p.name: p for paths in pictures.values() for p in reversed(paths)}
         self._owners: dict[Path, Path] = {}
 
-    def read(self, key: str, log: ProblemLog) -> _ReadPicture | None:
-        """The picture of a key; None, and a problem, where it cannot be used."""
+    def read(self, key: str, log: ProblemLog) -> RawPicture | None:
+        """The picture of a key, boxes as the file counts; None, and a problem, where it cannot be used."""
         annotation, candidates = self._annotations.get(key), self._pictures.get(key, [])
         if annotation is None:
             self._tell_alone(key, candidates, log)
@@ -117,7 +122,7 @@ class _Matching:
             return None
         name = path.relative_to(self._folder).as_posix()
         compare_sizes(_stated_size(root), size, annotation, name, log)
-        return _ReadPicture(RawPicture(path, name, size, annotation, _objects(root, annotation, name, log)))
+        return RawPicture(path, name, size, annotation, _objects(root, annotation, name, log))
 
     def _tell_alone(self, key: str, candidates: list[Path], log: ProblemLog) -> None:
         if not candidates:

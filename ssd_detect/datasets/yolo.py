@@ -24,6 +24,7 @@ from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yolo_layout import YoloPlace, label_file, looks_like_labels
 from ssd_detect.errors import SettingError
+from ssd_detect.media.sources.folders import exists
 
 _MOST_SHARE = 2.0  # a number above it is one of pixels
 _BOX_FIELDS, _SCORED_FIELDS = 5, 6
@@ -85,7 +86,7 @@ class _Reader:
 
     def read(self, path: Path) -> RawPicture | None:
         """A picture with its objects; None, and a problem, where it cannot be used."""
-        if not path.is_file():
+        if not exists(path):
             self._log.add("picture-missing", path, "is listed, and is not there")
             return None
         labels = label_file(path)

@@ -16,6 +16,7 @@ from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yaml_subset import Value, parse_yaml_subset
 from ssd_detect.errors import FormatError, SettingError
 from ssd_detect.formats.file_reading import explained_reading
+from ssd_detect.media.sources.folders import exists
 
 SPLITS = ("train", "val", "test")
 _ALIASES = {"valid": "val", "validation": "val"}
@@ -153,7 +154,7 @@ def _place(entry: str, path: Path, base: Path) -> Path | None:
     while inner.startswith("../"):
         inner = inner.removeprefix("../")
     tries = (base / entry, path.parent / entry, base / inner)
-    return next((Path(os.path.normpath(p)) for p in tries if p.exists()), None)
+    return next((Path(os.path.normpath(p)) for p in tries if exists(p)), None)
 
 
 def _pictures_at(place: Path, base: Path, log: ProblemLog) -> list[Path]:
@@ -165,7 +166,7 @@ def _pictures_at(place: Path, base: Path, log: ProblemLog) -> list[Path]:
 
 def _listed(line: str, place: Path, base: Path) -> Path:
     tries = [Path(os.path.normpath(folder / line)) for folder in (place.parent, base)]
-    return next((p for p in tries if p.is_file()), tries[0])
+    return next((p for p in tries if exists(p)), tries[0])
 
 
 def _bare_folder(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ssd_detect.evaluation.findings import ConfusionMatrix, ErrorKind, ErrorKinds, SizeResult
+from ssd_detect.media.drawing.palette import text_colour
 from ssd_detect.reporting.plotting import (
     BLUE,
     GREEN,
@@ -43,6 +44,7 @@ def error_figure(errors: ErrorKinds) -> PagePicture:
         begin = begin + counts
     label_ticks(axes.yaxis, names)
     axes.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, max(1.0, begin.max(initial=0) * 1.03)), xlabel="number of errors")
+    axes.locator_params(axis="x", integer=True)
     axes.grid(True, axis="x")
     figure.legend(loc="outside upper left", ncols=len(parts) + 1, frameon=False)
     total = f"{int(begin.sum()):,} errors of {len(names)} classes"
@@ -76,7 +78,7 @@ def confusion_figure(matrix: ConfusionMatrix) -> PagePicture:
     axes = figure.subplots()
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(1, totals)
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     axes.tick_params(axis="x", rotation=90)
     axes.tick_params(length=0, labelsize=8 if len(names) <= 60 else 7)
     for axis in (axes.xaxis, axes.yaxis):
@@ -85,8 +87,9 @@ def confusion_figure(matrix: ConfusionMatrix) -> PagePicture:
     axes.spines[:].set_visible(False)
     if len(names) <= _MOST_NUMBERED:
         for row, column in np.argwhere(counts):
-            colour = "white" if shares[row, column] > 0.5 else "black"
-            axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", fontsize=8, color=colour)
+            red, green, blue, _ = image.to_rgba(shares[row, column : column + 1], bytes=True)[0].tolist()
+            ink = [channel / 255 for channel in text_colour((red, green, blue))]
+            axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", fontsize=8, color=ink)
     hits = int(np.trace(counts))
     return to_page_picture(
         figure,

@@ -57,9 +57,10 @@ def _facts(facts: RunFacts, result: EvaluationResult) -> Iterator[tuple[str, str
 def _thresholds(provenance: Provenance) -> str:
     chosen = provenance.settings
     limits = (("candidates", chosen.top_k), ("detections", chosen.max_detections))
+    own = provenance.to_dict()["thresholds"].get("classes", {})
     return ", ".join(
         [
-            f"score above {chosen.score_threshold:g}",
+            f"score above {chosen.score_threshold:g}{f', of {len(own)} classes above their own' if own else ''}",
             f"suppression at IoU {chosen.nms_threshold:g}{' across classes' if chosen.class_agnostic else ''}",
             *(f"at most {limit:,} {what}" for what, limit in limits if limit is not None),
             *(() if chosen.profile is None else [f"profile {chosen.profile.value}"]),
