@@ -49,11 +49,16 @@ def select_scores(
         anchor numbers (n,) and class ids (n,), best score first; ties by anchor, then class.
     """
     rules = rules_of(settings)
-    threshold = np.float32(settings.score_threshold) if thresholds is None else thresholds
-    passes = scores >= threshold if rules.selects_equal else scores > threshold  # (N, C)
+    passing = np.greater_equal if rules.selects_equal else np.greater
+    # One comparison with the lowest of all is quicker than a row of them for each anchor.
+    lowest = np.float32(settings.score_threshold) if thresholds is None else thresholds[wanted].min(initial=1)
+    passes = passing(scores, lowest)  # (N, C)
     passes &= wanted
     flat = np.flatnonzero(passes)
     values = scores.reshape(-1)[flat]
+    if thresholds is not None:
+        kept = passing(values, thresholds[flat % scores.shape[1]])
+        flat, values = flat[kept], values[kept]
     if rules.top_k is not None and len(flat) > rules.top_k:
         classes = flat % scores.shape[1] if rules.per_class else None
         kept = _largest(values, rules.top_k) if classes is None else _largest_of_each(values, classes, rules.top_k)
