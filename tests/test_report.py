@@ -60,7 +60,7 @@ def refuse(constant: str) -> None:
 
 
 def encodable(name: str) -> str:
-    return name.encode("utf-8", "replace").decode()
+    return name.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,8 @@ class TestPage:
             attributes = report.page.images[report.page.pngs.index(content)]
             with Image.open(report.folder / f"{name}.png") as image:
                 image.load()
-                assert image.size == (2 * int(attributes["width"]), 2 * int(attributes["height"]))
+                shown = 2 * int(attributes["width"]), 2 * int(attributes["height"])
+                assert all(0 <= b - a <= 1 for a, b in zip(image.size, shown, strict=True))  # odd numbers of pixels
                 assert image.width <= 2 * 1040
 
     def test_every_picture_is_told_in_words(self, report: Written) -> None:

@@ -100,5 +100,5 @@ def _field(value: float | None) -> str:
 
 
 def _encodable(rows: Iterator[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """CSV cannot hold lone surrogates, which a JSON file of class names can."""
-    return ([field.encode("utf-8", "replace").decode() for field in row] for row in rows)
+    """CSV cannot hold lone surrogates, nor Python 3.10's zero characters, which a JSON file of class names can."""
+    return ([field.encode("utf-8", "replace").decode().replace("\0", "?") for field in row] for row in rows)
