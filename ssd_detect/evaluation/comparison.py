@@ -23,7 +23,7 @@ def compare(
     *,
     metric: VocMetric = "voc10",
     iou_threshold: float = 0.5,
-    settings: BootstrapSettings = BootstrapSettings(),  # noqa: B008 - frozen
+    settings: BootstrapSettings = BootstrapSettings(),
 ) -> Comparison:
     """Compare A with B on the same pictures.
 
