@@ -395,6 +395,10 @@ class TestSavedPredictions:
         assert found.class_names == ("background", "cat", "dog", "zebra")
         assert len(list(found.pictures)) == 2
 
+    def test_classes_of_lines_in_another_spelling_are_those_of_the_data_set(self, tmp_path: Path) -> None:
+        found = read(saved(tmp_path, "jsonl"), dataset_names=("background", "Dog", "zebra"))
+        assert found.class_names == ("background", "cat", "dog", "zebra")
+
     def test_classes_of_lines_of_a_known_checkpoint(self, tmp_path: Path) -> None:
         path = saved(tmp_path, "jsonl")
         path.write_text(path.read_text().replace('"name": "made"', '"name": "ssd_300_vgg_voc"').splitlines()[1] + "\n")
@@ -441,6 +445,18 @@ class TestSavedPredictions:
         del first[name]
         path.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)))
         with pytest.raises(FormatError, match=f"line 1: '{name}' is missing"):
+            read(path)
+
+    @pytest.mark.parametrize(
+        "thresholds",
+        [None, [], {"classes": None}, {"classes": [1]}, {"top_k": "x"}, {"top_k": 1.5}, {"profile": []}, {"score": 7}],
+    )
+    def test_lines_whose_thresholds_are_none(self, tmp_path: Path, thresholds: Any) -> None:
+        path = saved(tmp_path, "jsonl")
+        first, *rest = map(json.loads, path.read_text().splitlines())
+        first["thresholds"] = {**first["thresholds"], **thresholds} if isinstance(thresholds, dict) else thresholds
+        path.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)))
+        with pytest.raises(FormatError, match="line 1: "):
             read(path)
 
 
