@@ -95,7 +95,11 @@ def test_json(best: Path, voc: Path, tmp_path: Path) -> None:
     assert f"B: {other}: voc07 at IoU 0.5: 75.00 %" in done.stderr
     assert compare(best, other, "--json", tmp_path / "c.json").exit_code == 0
     assert json.loads((tmp_path / "c.json").read_text())["mean_ap_b"] == 0.75
-    assert compare(best, other, "--json", tmp_path / "c.json").exit_code == 1
+    done = compare(best, other, "--json", tmp_path / "c.json")
+    assert (done.exit_code, done.stdout) == (1, "")  # told before anything is counted
+    done = compare(best, other, "--json", "-", "--iou", "nan")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "IoU threshold is nan, expected a number above 0, at most 1" in done.stderr
     assert compare(best, other, "--json", tmp_path / "c.json", "--overwrite").exit_code == 0
 
 
