@@ -151,6 +151,7 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("no name", voc_of(GOOD, voc_object("")), ["class-missing"], 1),
     ("no such category", coco_of(coco_object(), coco_object(category_id=2)), ["class-number"], 1),
     ("category as text", coco_of(coco_object(), coco_object(category_id="1")), ["class-number"], 1),
+    ("category as truth value", coco_of(coco_object(), coco_object(category_id=True)), ["class-number"], 1),
     ("category as list", coco_of(coco_object(), coco_object(category_id=[1])), ["class-number"], 1),
     ("no such number", yolo_of("2 .5 .5 .1 .1", "0 .5 .5 .1 .1"), ["class-number"], 1),
     ("mistyped", voc_of(*[voc_object("person", (1, 1, 10 + i, 9)) for i in range(20)], voc_object("prson")),
