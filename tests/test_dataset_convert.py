@@ -144,6 +144,12 @@ class TestThereAndBack:
         assert all(p.path.is_symlink() for p in back.pictures)
         assert open_dataset(done.opened_by, class_names=first.class_names).kind is kind
 
+    @pytest.mark.parametrize("name", ["a.b.png", "a.jpg.png", "a b.png", "a -1.png"])
+    def test_names_with_dots_and_blanks_in_a_split(self, tmp_path: Path, name: str) -> None:
+        first = dataset_of(tmp_path / "set", annotated(picture(tmp_path / "set" / name), [(0, 0, 9, 9)]), split="val")
+        convert(first, tmp_path / "out", DatasetKind.VOC, transfer=COPY)
+        assert [p.name for p in open_dataset(tmp_path / "out", split="val").pictures] == [name]
+
     @pytest.mark.parametrize("kind", [DatasetKind.VOC, DatasetKind.COCO])
     def test_pictures_may_stay(self, tmp_path: Path, kind: DatasetKind) -> None:
         first = open_dataset(voc(tmp_path / "s", voc_object()))

@@ -242,6 +242,9 @@ class TestStatus:
             (["--json", "a", "--keep-raw", "a"], "have the same name"),
             (["--split", "train"], "train"),
             (["--iou", "0"], "--iou"),
+            (["--fail-under", "nan"], "--fail-under is nan percent, expected percent such as 70"),
+            (["--iou", "nan", "--checkpoint", "gone"], "IoU threshold is nan"),
+            (["--precision", "nan", "--checkpoint", "gone"], "precision is nan"),
         ],
     )
     def test_usage(self, voc: Path, options: list[str], message: str) -> None:

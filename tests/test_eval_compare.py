@@ -1,7 +1,10 @@
 """`ssd-detect eval compare`: two evaluations on the same pictures."""
 
+import io
 import json
+import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ssd_detect.cli.main import program
-from ssd_detect.errors import OutputError
+from ssd_detect.errors import FormatError, OutputError
+from ssd_detect.evaluating import compared_file
 from ssd_detect.evaluating.compared_file import COMPARED_FILE, read_compared, write_compared
 from ssd_detect.evaluating.network import EvalHooks
 from ssd_detect.evaluating.run import Evaluation
@@ -91,7 +95,11 @@ def test_json(best: Path, voc: Path, tmp_path: Path) -> None:
     assert f"B: {other}: voc07 at IoU 0.5: 75.00 %" in done.stderr
     assert compare(best, other, "--json", tmp_path / "c.json").exit_code == 0
     assert json.loads((tmp_path / "c.json").read_text())["mean_ap_b"] == 0.75
-    assert compare(best, other, "--json", tmp_path / "c.json").exit_code == 1
+    done = compare(best, other, "--json", tmp_path / "c.json")
+    assert (done.exit_code, done.stdout) == (1, "")  # told before anything is counted
+    done = compare(best, other, "--json", "-", "--iou", "nan")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "IoU threshold is nan, expected a number above 0, at most 1" in done.stderr
     assert compare(best, other, "--json", tmp_path / "c.json", "--overwrite").exit_code == 0
 
 
@@ -143,6 +151,32 @@ class TestDamage:
         np.savez(tmp_path / COMPARED_FILE, pictures=np.zeros(3))
         assert "is no file of an evaluation; name a folder that eval -o has written" in compare(tmp_path, best).stderr
         assert "gone: cannot be read" in compare(best, tmp_path / "gone").stderr
+
+    def test_too_large(self, best: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(compared_file, "MOST_BYTES", 1000)
+        assert "bytes, expected at most 1,000" in compare(best, best).stderr
+
+    def test_more_rows_promised_than_there_are(self, best: Path, tmp_path: Path) -> None:
+        content = io.BytesIO()
+        told = {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
+        np.lib.format.write_array_header_1_0(content, told)
+        with zipfile.ZipFile(tmp_path / COMPARED_FILE, "w") as archive:
+            archive.writestr("truth.area.npy", content.getvalue())
+        self.is_one_clear_error(compare(tmp_path, best))
+
+    def test_flips(self, best: Path, tmp_path: Path) -> None:
+        """Everywhere: packed bytes, and the flags that say what is encrypted."""
+        content, path = (best / COMPARED_FILE).read_bytes(), tmp_path / COMPARED_FILE
+        random = np.random.default_rng(0)
+        for place in random.permutation(len(content))[:300].tolist():
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << int(random.integers(8))
+            path.write_bytes(flipped)
+            with suppress(FormatError):
+                read_compared(path)
+
+    def is_one_clear_error(self, done: Result) -> None:
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.output
 
     @pytest.mark.parametrize(
         "change",

@@ -304,13 +304,47 @@ class TestKeptOutputs:
             (lambda told, array: b"", "a.jpg: "),
             (lambda told, array: _npy(np.zeros((3, 2))), "a.jpg: its outputs are float64"),
             (lambda told, array: _npy(np.array([None], object)), "a.jpg: "),
+            (lambda told, array: array + array[-4 * 26 :], "a.jpg: it holds .* rows of outputs, expected"),
+            (lambda told, array: array[:6] + b"\2" + array[7:], "a.jpg: its outputs are of version"),
+            (lambda told, array: array[:-84] + np.full(21, np.inf, "<f4").tobytes(), "a.jpg: holds the score inf"),
+            (lambda told, array: told["pictures"][0].update(width=0), "the size of a.jpg is 0x375"),
         ],
     )
     def test_damage(self, raw: Path, tmp_path: Path, damage: Any, message: str) -> None:
         with pytest.raises(FormatError, match=f"^{tmp_path}.*{message}"):
             decoded(self.damaged(raw, tmp_path / "x.npz", damage))
 
-    def test_every_cut_and_many_flips_are_one_clear_error(self, raw: Path, tmp_path: Path) -> None:
+    def test_what_could_take_any_amount_of_memory(self, raw: Path, tmp_path: Path) -> None:
+        """A header that promises too many rows, and members that are compressed."""
+        scores, offsets = softmax_outputs(1)
+        array = encoded(scores, offsets, 0.005)
+        rows = int(np.load(io.BytesIO(array)).shape[0])
+        huge = array.replace(b"(%d,), }" % rows + b" " * 10, b"(%d,), }" % (rows * 10**10))
+        assert len(huge) == len(array)
+        with pytest.raises(FormatError, match=rf"a\.jpg: it holds {rows} rows of outputs, expected {rows}0000000000"):
+            decoded(self.damaged(raw, tmp_path / "x.npz", lambda told, _: huge))
+        with zipfile.ZipFile(raw) as old, zipfile.ZipFile(tmp_path / "y.npz", "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, old.read(name))
+        with pytest.raises(FormatError, match=r"header\.json is compressed or encrypted there, expected neither"):
+            decoded(tmp_path / "y.npz")
+
+    def test_flips_are_one_clear_error_or_change_nothing(self, raw: Path, tmp_path: Path) -> None:
+        """Of the lists of members too, where flags say what is compressed and encrypted."""
+        content, random = raw.read_bytes(), np.random.default_rng(0)
+        path = tmp_path / "x.npz"
+        _, whole = decoded(raw)
+        places = [*range(64), *random.integers(0, len(content), 20).tolist(), *range(len(content) - 130, len(content))]
+        for place in places:
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << int(random.integers(8))
+            path.write_bytes(flipped)
+            try:
+                assert decoded(path)[1] == whole
+            except FormatError as error:
+                assert str(error).startswith(str(path))  # noqa: PT017
+
+    def test_every_cut_is_one_clear_error(self, raw: Path, tmp_path: Path) -> None:
         content = raw.read_bytes()
         path = tmp_path / "x.npz"
         for end in (0, 1, 100, len(content) // 2, len(content) - 1):
@@ -361,6 +395,10 @@ class TestSavedPredictions:
         assert found.class_names == ("background", "cat", "dog", "zebra")
         assert len(list(found.pictures)) == 2
 
+    def test_classes_of_lines_in_another_spelling_are_those_of_the_data_set(self, tmp_path: Path) -> None:
+        found = read(saved(tmp_path, "jsonl"), dataset_names=("background", "Dog", "zebra"))
+        assert found.class_names == ("background", "cat", "dog", "zebra")
+
     def test_classes_of_lines_of_a_known_checkpoint(self, tmp_path: Path) -> None:
         path = saved(tmp_path, "jsonl")
         path.write_text(path.read_text().replace('"name": "made"', '"name": "ssd_300_vgg_voc"').splitlines()[1] + "\n")
@@ -407,6 +445,18 @@ class TestSavedPredictions:
         del first[name]
         path.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)))
         with pytest.raises(FormatError, match=f"line 1: '{name}' is missing"):
+            read(path)
+
+    @pytest.mark.parametrize(
+        "thresholds",
+        [None, [], {"classes": None}, {"classes": [1]}, {"top_k": "x"}, {"top_k": 1.5}, {"profile": []}, {"score": 7}],
+    )
+    def test_lines_whose_thresholds_are_none(self, tmp_path: Path, thresholds: Any) -> None:
+        path = saved(tmp_path, "jsonl")
+        first, *rest = map(json.loads, path.read_text().splitlines())
+        first["thresholds"] = {**first["thresholds"], **thresholds} if isinstance(thresholds, dict) else thresholds
+        path.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)))
+        with pytest.raises(FormatError, match="line 1: "):
             read(path)
 
 

@@ -6,6 +6,7 @@ import click
 
 from ssd_detect.cli.talk import Talk
 from ssd_detect.errors import ExitStatus
+from ssd_detect.files import check_target
 
 _RESULT = click.Path(path_type=Path)
 
@@ -50,6 +51,8 @@ def compare(
     from ssd_detect.evaluating.compared_file import compare_runs, read_compared
     from ssd_detect.evaluation.bootstrap import BootstrapSettings
 
+    if json_target not in (None, "-"):
+        check_target(Path(str(json_target)), overwrite=overwrite)
     first, second = read_compared(a), read_compared(b)
     settings = BootstrapSettings(num_resamples=bootstrap)
     found = compare_runs(first, second, metric=metric, iou_threshold=iou, bootstrap=settings)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def run_evaluation(chosen: EvalOptions, run: RunSettings) -> ExitStatus:
 
 def _check(chosen: EvalOptions) -> None:
     """Refuse what would have no effect, or another than it seems."""
-    if chosen.fail_under is not None and 0 < chosen.fail_under <= 1:
+    if chosen.fail_under is not None and not (chosen.fail_under == 0 or chosen.fail_under > 1):  # also true for NaN
         raise SettingError(f"--fail-under is {chosen.fail_under:g} percent, expected percent such as 70")
     source, useless = "--from-raw", frozenset(_OF_THE_NETWORK)
     if chosen.predictions is not None:

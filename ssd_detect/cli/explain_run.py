@@ -9,7 +9,7 @@ import click
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.errors import PictureError, SettingError
 from ssd_detect.explaining.question import Question
-from ssd_detect.files import check_target, explained_writing, whole_file
+from ssd_detect.files import check_target
 from ssd_detect.media.sources.inputs import PictureInput, find_inputs
 
 if TYPE_CHECKING:
@@ -113,8 +113,9 @@ def _tell(source: PictureInput, explanation: "Explanation", chosen: ExplainSetti
 def _save(picture: "Picture", explanation: "Explanation", values: bytes, chosen: ExplainSettings) -> list[Path]:
     """Write the files; the names of those that are asked for."""
     if chosen.json_file is not None:
-        with whole_file(chosen.json_file, overwrite=chosen.overwrite) as temporary, explained_writing(chosen.json_file):
-            temporary.write_bytes(values)
+        from ssd_detect.formats.writer import write_whole
+
+        write_whole(chosen.json_file, values, overwrite=chosen.overwrite)
     if chosen.output is not None:
         from ssd_detect.explaining.picture import draw_explanation
         from ssd_detect.media.picture_files import save_picture

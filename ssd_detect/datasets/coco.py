@@ -6,7 +6,6 @@ that `convert` writes.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -169,7 +168,7 @@ class _ObjectReader(NamedTuple):
 
 def _object(entry: dict[str, Any], number: int, categories: Mapping[int, str], tell: Tell) -> RawObject | None:
     category_id = entry.get("category_id")
-    if not isinstance(category_id, int) or category_id not in categories:
+    if not isinstance(category_id, int) or isinstance(category_id, bool) or category_id not in categories:
         tell("class-number", f"category_id is {_shown(category_id)}, which no category has")
         return None
     box = _box(entry, tell)
@@ -193,12 +192,7 @@ def _box(entry: dict[str, Any], tell: Tell) -> Corners | None:
 
 def _is_number(value: Any) -> bool:
     """Finite, no truth value, and of a size that can be."""
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) <= LARGEST
-        and not (isinstance(value, float) and math.isnan(value))
-    )
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST  # false for NaN
 
 
 def _flag(entry: dict[str, Any], name: str, tell: Tell) -> bool:

@@ -127,12 +127,16 @@ def _split_key(line: str, known: Container[str]) -> tuple[str, bool]:
     """The name in a line, and whether the line is odd. Names may hold blanks."""
     flagged = _FLAGGED.fullmatch(line)
     for name in (line, flagged.group(1) if flagged else line):
-        if _without_suffix(name) in known:
-            return _without_suffix(name), False
-    first = _without_suffix(line.split()[0])
-    if first in known:
+        if (key := _known(name, known)) is not None:
+            return key, False
+    if (first := _known(line.split()[0], known)) is not None:
         return first, True
     return _without_suffix(flagged.group(1) if flagged else line), False
+
+
+def _known(name: str, known: Container[str]) -> str | None:
+    """The name as it is known: as it stands there, as that of `a.jpg.png` does, or without a picture's suffix."""
+    return next((key for key in (name.replace("\\", "/"), _without_suffix(name)) if key in known), None)
 
 
 def _without_suffix(name: str) -> str:

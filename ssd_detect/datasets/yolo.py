@@ -27,6 +27,7 @@ from ssd_detect.errors import SettingError
 from ssd_detect.media.sources.folders import exists
 
 _MOST_SHARE = 2.0  # a number above it is one of pixels
+_MOST_CLASSES = 100_000  # a class number from here on is none: without names, all below it would be named
 _BOX_FIELDS, _SCORED_FIELDS = 5, 6
 
 
@@ -57,10 +58,12 @@ def _class_names(place: YoloPlace, reader: "_Reader", log: ProblemLog) -> tuple[
     if reader.is_nameless:
         log.add("class-nameless", place.source, f"no data.yaml or classes.txt names the {len(names)} classes")
         names = {i: _number_name(i) for i in range(max(names, default=0) + 1)}
-    for i, name in names.items():
-        if any(j < i and other == name for j, other in names.items()):
+    known: dict[str, None] = {}
+    for i, name in sorted(names.items()):
+        if name in known:
             log.add("class-twice", place.source, f"class {i} is called {name!r} as another is")
-    return (BACKGROUND, *dict.fromkeys(name for _, name in sorted(names.items())))
+        known[name] = None
+    return (BACKGROUND, *known)
 
 
 def _number_name(number: int) -> str:
@@ -149,7 +152,7 @@ class _Reader:
     def _is_label(values: Sequence[float]) -> bool:
         count = len(values)
         fits = count in (_BOX_FIELDS, _SCORED_FIELDS) or (count >= 7 and count % 2 == 1)
-        return fits and all(map(math.isfinite, values)) and values[0] >= 0 and values[0].is_integer()
+        return fits and all(map(math.isfinite, values)) and 0 <= values[0] < _MOST_CLASSES and values[0].is_integer()
 
 
 def _numbers(fields: Sequence[str]) -> list[float] | None:

@@ -1,6 +1,7 @@
 """`compared.npz`: the tables of an evaluation, so that two of them can be compared without data set and network."""
 
 import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,14 @@ from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.reporting.details import ReportDetails
 
 COMPARED_FILE = "compared.npz"
+MOST_BYTES = 4 * 2**30
+"""What the file may unpack to: a detection takes 56 bytes, so this is some 70 million."""
+
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError),
+    RuntimeError,  # encrypted
+    MemoryError,  # a header that promises more than there can be
+)
 _TABLES = {"truth": TruthTable, "predictions": PredictionTable}
 
 
@@ -66,15 +75,23 @@ def read_compared(given: Path) -> Compared:
     path = given / COMPARED_FILE if given.is_dir() else given
     with explained_reading(path):
         try:
+            with zipfile.ZipFile(path) as archive:
+                _check_size(archive)
             with np.load(path, allow_pickle=False) as file:
                 columns = dict(file)
             tables = {name: _table(name, columns) for name in _TABLES}
             class_names, pictures = (tuple(columns[name].tolist()) for name in ("class_names", "pictures"))
-        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, AttributeError) as error:
+        except _DAMAGE as error:
             raise ValueError("is no file of an evaluation; name a folder that eval -o has written") from error
         compared = Compared(path, class_names, pictures, **tables)
         _check(compared)
     return compared
+
+
+def _check_size(archive: zipfile.ZipFile) -> None:
+    size = sum(one.file_size for one in archive.infolist())
+    if size > MOST_BYTES:
+        raise ValueError(f"unpacks to {size:,} bytes, expected at most {MOST_BYTES:,}")
 
 
 def _table(name: str, columns: dict[str, Any]) -> Any:

@@ -11,13 +11,16 @@ from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import CLASS_LISTS
 from ssd_detect.detections import Detections
-from ssd_detect.errors import FormatError, SettingError
+from ssd_detect.errors import SettingError
 from ssd_detect.evaluating.found import Found
 from ssd_detect.evaluating.raw_file import RawFile, RawHeader
+from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.model.class_cut import kept_outputs
 from ssd_detect.settings import CheckpointSettings, DetectionSettings
 from ssd_detect.stages import StageTimes
+
+_MOST_SCORE = np.float32(1.001)  # a softmax may round to a little above 1
 
 
 def found_in_outputs(raw: RawFile, checkpoint: CheckpointSettings, detection: DetectionSettings) -> Found:
@@ -83,12 +86,13 @@ def _detections(
 ) -> Iterator[tuple[str, Detections]]:
     for i, picture in enumerate(raw.header.pictures):
         numbers, scores, offsets = raw.outputs(i)
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(anchors):
-            raise FormatError(
-                f"{raw.path}: {picture.name}: its anchors are not those of an SSD of {len(anchors)} anchors"
-            )
-        if cut is not None:
-            scores = scores[:, cut]
-            scores /= scores.sum(axis=1, keepdims=True)  # what a softmax over these classes alone gives
-        found = decode(scores, offsets, anchors[numbers], (picture.width, picture.height))
+        with explained_reading(f"{raw.path}: {picture.name}"):
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(anchors):
+                raise ValueError(f"its anchors are not those of an SSD of {len(anchors)} anchors")
+            if (scores > _MOST_SCORE).any():
+                raise ValueError(f"holds the score {np.nanmax(scores):g}, expected at most 1")
+            if cut is not None:
+                scores = scores[:, cut]
+                scores /= scores.sum(axis=1, keepdims=True)  # what a softmax over these classes alone gives
+            found = decode(scores, offsets, anchors[numbers], (picture.width, picture.height))
         yield picture.name, replace(found, best_guess=None)  # its anchor may have been left out

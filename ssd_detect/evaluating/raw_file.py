@@ -30,6 +30,7 @@ FLOOR = 0.005
 """Half of what evaluations begin at."""
 
 _HEADER = "header.json"
+_ENCRYPTED = 1  # bit of a zip member's flags
 
 
 class RawPicture(NamedTuple):
@@ -98,11 +99,15 @@ class RawHeader:
             anchor_clip=AnchorClip(text(value, "anchor_clip")),
             profile=Profile(text(value, "profile")),
             floor=number(value, "floor"),
-            pictures=tuple(
-                RawPicture(file_name(one, "name"), whole(one, "width"), whole(one, "height"))
-                for one in items(value, "pictures")
-            ),
+            pictures=tuple(map(_raw_picture, items(value, "pictures"))),
         )
+
+
+def _raw_picture(value: Any) -> RawPicture:
+    one = RawPicture(file_name(value, "name"), whole(value, "width"), whole(value, "height"))
+    if min(one.width, one.height) < 1:
+        raise ValueError(f"the size of {one.name} is {one.width}x{one.height}, expected at least 1x1")
+    return one
 
 
 class RawOutputs(NamedTuple):
@@ -170,12 +175,32 @@ class RawFile:
             FormatError: missing or damaged.
         """
         with explained_reading(f"{self.path}: {self.header.pictures[index].name}"), explained_zip():
-            content = io.BytesIO(self._archive.read(_member(index)))
-            rows = np.lib.format.read_array(content, allow_pickle=False)
-            if rows.dtype != self._row or rows.ndim != 1:
-                raise ValueError(f"its outputs are {rows.dtype} {rows.shape}, expected rows of {self._row}")
+            rows = _rows(_content(self._archive, _member(index)), self._row)
             anchors = rows["anchor"].astype(np.int64)
         return RawOutputs(anchors, np.ascontiguousarray(rows["scores"]), np.ascontiguousarray(rows["offsets"]))
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member as it stands in the file: what is compressed could take any amount of memory."""
+    member_info = archive.getinfo(name)
+    if member_info.compress_type != zipfile.ZIP_STORED or member_info.flag_bits & _ENCRYPTED:
+        raise ValueError(f"{name} is compressed or encrypted there, expected neither")
+    return archive.read(member_info)
+
+
+def _rows(content: bytes, expected: np.dtype[Any]) -> np.ndarray:
+    """The rows of an .npy file, which are no more than it holds, whatever it says; read-only."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise ValueError(f"its outputs are of version {version} of NumPy's format, expected 1.0")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype != expected or len(shape) != 1:
+        raise ValueError(f"its outputs are {dtype} {shape}, expected rows of {expected}")
+    rows = np.frombuffer(content, expected, offset=stream.tell())
+    if len(rows) != shape[0]:
+        raise ValueError(f"it holds {len(rows)} rows of outputs, expected {shape[0]}")
+    return rows
 
 
 @contextmanager
@@ -188,7 +213,7 @@ def open_raw(path: Path) -> Iterator[RawFile]:
     with ExitStack() as closing:
         with explained_reading(path), explained_zip():
             archive = closing.enter_context(zipfile.ZipFile(path))
-            header = RawHeader.from_dict(parse_json(archive.read(_HEADER).decode("utf-8")))
+            header = RawHeader.from_dict(parse_json(_content(archive, _HEADER).decode("utf-8")))
         yield RawFile(path, archive, header)
 
 

@@ -66,12 +66,15 @@ class Evaluation:
 
     @classmethod
     def of(cls, settings: EvalSettings) -> "Evaluation":
-        """Open the data set, and check that results can be written.
+        """Open the data set, and check that the settings make sense and results can be written.
 
         Raises:
+            SettingError: a number is out of range.
             FormatError, SettingError: no data set; see `open_dataset`. A data set without pictures.
             OutputError: a file of the results may not be written.
         """
+        numbers_wanted(settings)  # both refuse what is out of range
+        _findings(settings)
         check_files(settings)
         dataset = open_dataset(settings.dataset, split=settings.split)
         if not dataset.pictures:

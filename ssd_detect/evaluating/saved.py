@@ -8,10 +8,11 @@ from ssd_detect.classes import BACKGROUND
 from ssd_detect.conventions import Profile
 from ssd_detect.detections import Detections
 from ssd_detect.evaluating.found import Found
+from ssd_detect.evaluating.tables import ids_by_name
 from ssd_detect.formats.coco import read_coco_file
 from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.formats.json_detections import row_of
-from ssd_detect.formats.json_values import flag, items, member, number, parse_json, text
+from ssd_detect.formats.json_values import flag, items, member, number, parse_json, text, whole
 from ssd_detect.formats.jsonl import SCHEMA, read_json_lines_file
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.model.manifest import manifest
@@ -69,14 +70,15 @@ def _known_names(line: Any) -> tuple[str, ...] | None:
 
 
 def _names_in_lines(path: Path, dataset_names: Sequence[str]) -> tuple[str, ...]:
-    """Class names at their numbers, as far as they occur; the others are those of the data set that do not occur."""
+    """Class names at their numbers, as far as they occur; the others are the data set's that do not in any spelling."""
     by_id: dict[int, str] = {}
     with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             for row in map(row_of, items(parse_json(line), "detections")):
                 if by_id.setdefault(row.class_id, row.class_name) != row.class_name:
                     raise ValueError(f"class {row.class_id} is {by_id[row.class_id]!r} and {row.class_name!r}")
-    others = iter([name for name in dataset_names[1:] if name not in by_id.values()])
+    unknown = ids_by_name(dataset_names, (BACKGROUND, *by_id.values())) < 0
+    others = iter([name for name, alone in zip(dataset_names, unknown, strict=True) if alone])
     names = [by_id.get(i) or next(others, f"class {i}") for i in range(1, max(by_id, default=0) + 1)]
     return (BACKGROUND, *names, *others)
 
@@ -89,15 +91,24 @@ def _provenance(path: Path, line: Any) -> Provenance:
     """
     with explained_reading(f"{path}, line 1"):
         checkpoint, chosen = member(line, "checkpoint"), member(line, "thresholds")
-        limits = {name: chosen.get(name) for name in ("top_k", "max_detections")}
-        profile = chosen.get("profile")
-        of_classes = chosen.get("classes", {})
         settings = DetectionSettings(
             score_threshold=number(chosen, "score"),
             nms_threshold=number(chosen, "nms"),
             class_agnostic=flag(chosen, "class_agnostic"),
-            profile=None if profile is None else Profile(profile),
-            class_thresholds=tuple((name, number(of_classes, name)) for name in of_classes),
-            **limits,
+            profile=None if chosen.get("profile") is None else Profile(text(chosen, "profile")),
+            class_thresholds=_thresholds_of_classes(chosen),
+            top_k=_limit(chosen, "top_k"),
+            max_detections=_limit(chosen, "max_detections"),
         )
         return Provenance(text(checkpoint, "name"), text(checkpoint, "sha256"), settings)
+
+
+def _limit(chosen: Any, name: str) -> int | None:
+    return None if chosen.get(name) is None else whole(chosen, name)
+
+
+def _thresholds_of_classes(chosen: Any) -> tuple[tuple[str, float], ...]:
+    classes = chosen.get("classes", {})
+    if not isinstance(classes, dict):
+        raise ValueError("'classes' is no object; expected class names with their thresholds")
+    return tuple((name, number(classes, name)) for name in classes)

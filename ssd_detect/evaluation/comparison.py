@@ -10,7 +10,7 @@ import numpy as np
 
 from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.bootstrap import BootstrapSettings, WeightedRun, draw_weights, percentile_interval
-from ssd_detect.evaluation.matching import best_objects, match
+from ssd_detect.evaluation.matching import best_objects, check_iou_threshold, match
 from ssd_detect.evaluation.results import Comparison, Interval, VocMetric
 from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
@@ -23,14 +23,15 @@ def compare(
     *,
     metric: VocMetric = "voc10",
     iou_threshold: float = 0.5,
-    settings: BootstrapSettings = BootstrapSettings(),  # noqa: B008 - frozen
+    settings: BootstrapSettings = BootstrapSettings(),
 ) -> Comparison:
     """Compare A with B on the same pictures.
 
     Raises:
-        SettingError: no objects to compare by.
+        SettingError: no objects to compare by, or an IoU threshold out of range.
         ValueError: tables of different pictures.
     """
+    check_iou_threshold(iou_threshold)
     runs = []
     for predictions in (predictions_a, predictions_b):
         matches = match(truth, best_objects(truth, predictions), iou_threshold)

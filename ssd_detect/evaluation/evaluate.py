@@ -1,13 +1,12 @@
 """All numbers of an evaluation at once. The file of this room to read first."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.bootstrap import BootstrapSettings, WeightedRun, mean_ap_interval
 from ssd_detect.evaluation.coco_ap import coco_result
-from ssd_detect.evaluation.matching import best_objects, match
+from ssd_detect.evaluation.matching import best_objects, check_iou_threshold, match
 from ssd_detect.evaluation.results import EvaluationResult, VocMetric, VocResult
 from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 from ssd_detect.evaluation.voc_ap import AP_RULES, voc_result
@@ -39,8 +38,7 @@ class EvaluationSettings:
             if metric not in AP_RULES:
                 raise SettingError(f"metric is {metric!r}, expected one of {', '.join(AP_RULES)}")
         for value in self.iou_thresholds:
-            if not (math.isfinite(value) and 0.0 < value <= 1.0):
-                raise SettingError(f"IoU threshold is {value}, expected a number above 0, at most 1")
+            check_iou_threshold(value)
 
 
 def evaluate(

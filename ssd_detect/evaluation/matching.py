@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.arrays import Flags, Integers
+from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.overlap import Pairs, overlapping_pairs
 from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
 
@@ -59,6 +60,16 @@ class Matches:
     ranking: Integers
     outcome: npt.NDArray[np.int8]
     truth: Integers
+
+
+def check_iou_threshold(value: float) -> None:
+    """Refuse a threshold that no overlap can reach, or every one does.
+
+    Raises:
+        SettingError: not above 0 and at most 1.
+    """
+    if not 0.0 < value <= 1.0:  # also true for NaN
+        raise SettingError(f"IoU threshold is {value}, expected a number above 0, at most 1")
 
 
 def rank(predictions: PredictionTable) -> Integers:
