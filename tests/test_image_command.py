@@ -216,7 +216,7 @@ class TestFaults:
             result = image(media / "astronaut.png", "--checkpoint", given)
             assert result.exit_code == 4
             assert result.stderr.startswith("Error: ")
-            assert "expected a name (ssd_300_vgg_voc)" in result.stderr
+            assert "expected a name (ssd-detect checkpoints list tells them)" in result.stderr
             assert result.stderr.count("\n") == 1
 
     def test_class_file_of_another_length(self, media: Path) -> None:

@@ -145,9 +145,23 @@ def _tell(evaluated: "Evaluated", chosen: EvalOptions, settings: EvalSettings, r
     try:
         for path in write_files(result, details, settings):
             run.talk.note(f"saved {click.format_filename(path)}")
+            if path == settings.write_thresholds:
+                _tell_of_left_out(path, settings.precision, run)
     except MissingPackageError as error:
         run.talk.note(f"{error}; all but the page and its pictures is written")
     return _status(result, chosen, settings, run, some_failed=bool(details.facts.not_read))
+
+
+def _tell_of_left_out(path: Path, precision: float, run: RunSettings) -> None:
+    """Of classes that the file of thresholds has nothing for."""
+    from ssd_detect.formats.thresholds import read_thresholds
+
+    names = read_thresholds(path).chosen["never_reached"]
+    if names:
+        run.talk.note(
+            f"not in it, since no threshold reaches a precision of {precision:g}: {', '.join(names)}; "
+            "--score-threshold counts for these"
+        )
 
 
 def _status(

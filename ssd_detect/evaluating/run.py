@@ -33,9 +33,6 @@ from ssd_detect.formats.jsonl import open_json_lines
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.reporting.details import FindingSettings, ReportDetails, RunFacts
 
-_NOT_READ = ("picture-missing", "picture-unreadable", "annotation-empty", "annotation-damaged", "labels-damaged")
-"""Kinds of problems of a data set that cost a picture which should have been there."""
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
@@ -85,7 +82,7 @@ class Evaluation:
     @property
     def not_read(self) -> list[tuple[str, str]]:
         """Name and reason of each picture that reading the data set had to leave out."""
-        return [(str(one.file), one.text) for one in self.dataset.problems if one.kind in _NOT_READ]
+        return [(str(one.file), one.text) for one in self.dataset.problems if one.treatment is Treatment.SKIPPED]
 
     def run(self, hooks: EvalHooks) -> Evaluated | None:
         """Detect, compare; None when the caller wanted it to stop.
