@@ -1,6 +1,7 @@
 """Finding and reading checkpoints: every way to name one, and every way to be wrong."""
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -206,6 +207,18 @@ class TestFaults:
     def test_nothing_there(self, tmp_path: Path) -> None:
         with pytest.raises(CheckpointError, match=r"gone\.ckpt: no such checkpoint; expected a name"):
             load(tmp_path / "gone.ckpt")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    def test_no_regular_file(self, tmp_path: Path) -> None:
+        """Reading one may take for ever."""
+        os.mkfifo(tmp_path / "m.pth")
+        (tmp_path / "m.ckpt.index").write_bytes(b"x")
+        os.mkfifo(tmp_path / "m.ckpt.data-00000-of-00001")
+        for given, words in (("m.pth", "m.pth: is a pipe"), ("m.ckpt", "data-00000-of-00001: is a pipe")):
+            with pytest.raises(CheckpointError, match=f"{words}, expected a file"):
+                load(tmp_path / given)
+        with pytest.raises(CheckpointError, match="/dev/null: is a device, expected a file"):
+            load(Path("/dev/null"))
 
     @pytest.mark.skipif(sys.platform == "win32", reason="such a name is looked for in another way there")
     def test_name_that_is_too_long(self) -> None:

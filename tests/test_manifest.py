@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from ssd_detect.model.manifest import (
     namesake_of,
 )
 from ssd_detect.model.manifest_entry import FACTS as FACT_NAMES
-from ssd_detect.model.manifest_file import METRICS, Place, entries_of, facts_beside
+from ssd_detect.model.manifest_file import METRICS, MOST_BYTES, Place, entries_of, facts_beside
 from ssd_detect.model.spec import SIZES, ModelSpec
 from tests.made_manifests import ENTRY, FACTS, add_entries, forget, lines_of, own_home, toml_of
 
@@ -340,6 +341,25 @@ class TestUsers:
         assert {"mine", DEFAULT_CHECKPOINT} <= set(manifest())
         assert manifest_faults() == (f"{home / 'bad.toml'}: line 2: unknown key 'siez'; did you mean size?",)
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    def test_what_is_no_file_or_endless_is_left_out(self, home: Path) -> None:
+        os.mkfifo(home / "a.toml")
+        (home / "b.toml").symlink_to("/dev/zero")
+        (home / "c.toml").write_text("\n" * (MOST_BYTES + 1))
+        (home / "d.toml").mkdir()
+        (home / "e.toml").write_text("x = " + "[" * 5000)
+        add_entries(home, {"mine": ENTRY}, "f.toml")
+        assert {"mine", DEFAULT_CHECKPOINT} <= set(manifest())
+        words = ("is a pipe, ", "is a device, ", "is larger than 1,048,576 bytes", "is a folder, ", "is no TOML: ")
+        for name, said, fault in zip("abcde", words, manifest_faults(), strict=True):
+            assert fault.startswith(f"{home / name}.toml: {said}")
+
+    def test_a_list_of_a_mebibyte(self, home: Path) -> None:
+        text = toml_of({"mine": ENTRY})
+        (home / "a.toml").write_text(text + "#" * (MOST_BYTES - len(text)))
+        forget()
+        assert ("mine" in manifest(), manifest_faults()) == (True, ())
+
 
 class TestFacts:
     def test_nothing_known(self, home: Path) -> None:
@@ -435,6 +455,26 @@ class TestFacts:
             facts_of(tmp_path / "x.pth", "0" * 64)
         assert str(caught.value).startswith(f"{tmp_path / 'x.toml'}: line ")
         assert words in str(caught.value)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    @pytest.mark.parametrize(
+        ("made", "words"),
+        [
+            (lambda path: os.mkfifo(path), "is a pipe, expected a TOML file"),
+            (lambda path: path.symlink_to("/dev/zero"), "is a device, expected a TOML file"),
+            (lambda path: path.symlink_to("gone"), "cannot be read: No such file"),
+            (lambda path: path.mkdir(), "is a folder, expected a TOML file"),
+            (lambda path: path.write_text("#" * (MOST_BYTES + 1)), "is larger than 1,048,576 bytes"),
+            (lambda path: path.write_text("x = " + "[" * 5000), "is no TOML: "),
+        ],
+    )
+    def test_what_is_no_text_beside(
+        self, made: Callable[[Path], object], words: str, home: Path, tmp_path: Path
+    ) -> None:
+        made(tmp_path / "x.toml")
+        with pytest.raises(CheckpointError) as caught:
+            facts_of(tmp_path / "x.pth", "0" * 64)
+        assert str(caught.value).startswith(f"{tmp_path / 'x.toml'}: {words}")
 
 
 def test_hashes_of_several_files(tmp_path: Path) -> None:

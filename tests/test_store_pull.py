@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -145,10 +146,19 @@ class TestSources:
         assert served.asked == []
         assert in_cache(home) == set()
 
-    @pytest.mark.parametrize("given", ["gone", "."])
-    def test_no_file(self, given: str, home: Path, in_an_empty_folder: None) -> None:
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ("gone", "no such file, expected the checkpoint or its address"),
+            (".", "is a folder, expected the checkpoint's file or its address"),
+            ("pipe", "is a pipe, expected"),
+        ],
+    )
+    def test_no_file(self, given: str, words: str, home: Path, in_an_empty_folder: None) -> None:
+        if given == "pipe":
+            os.mkfifo(given)
         add_entries(home, {"made": {**ENTRY, "by_hand": "Ann's desk"}})
-        with pytest.raises(CheckpointError, match="no such file, expected the checkpoint or its address"):
+        with pytest.raises(CheckpointError, match=rf"^{re.escape(given)}: {words}"):
             pulled(given=given)
 
     def test_a_mirror(self, home: Path) -> None:

@@ -10,7 +10,8 @@ from ssd_detect.cli.checkpoint_guess import guess_from
 from ssd_detect.cli.checkpoint_lines import entry_lines, guess_lines, info_lines, variable_lines
 from ssd_detect.cli.checkpoints_table import as_json_text
 from ssd_detect.cli.talk import say
-from ssd_detect.errors import CheckpointError
+from ssd_detect.errors import CheckpointError, PictureError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.model.manifest import manifest
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
     ssd-detect checkpoints info ssd_300_vgg_voc
     ssd-detect checkpoints info VGG_VOC0712.caffemodel --guess street.jpg --guess kitchen.jpg
     """
+    _check_pictures(pictures)
     _tell_of_absent(checkpoint, as_json)
     from ssd_detect.inspection.info import inspect_checkpoint
 
@@ -46,6 +48,13 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
         _print_lines(found, guess)
     if found.problem:
         raise CheckpointError(found.problem)
+
+
+def _check_pictures(pictures: tuple[Path, ...]) -> None:
+    """Before a checkpoint is read, which takes seconds."""
+    for path in pictures:
+        if other := other_than_file(path):
+            raise PictureError(f"{path}: is a {other}, expected a picture's file")
 
 
 def _tell_of_absent(name: str, as_json: bool) -> None:

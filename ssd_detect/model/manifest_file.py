@@ -4,6 +4,7 @@
 """
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from ssd_detect.classes import BACKGROUND, CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
 from ssd_detect.errors import CheckpointError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.model.manifest_entry import FACTS, ManifestEntry, Score
 from ssd_detect.model.spec import SIZES, ModelSpec
 
@@ -23,6 +25,9 @@ else:
     import tomli as tomllib
 
 _PLAIN_NAME = re.compile(r"(?!\.{1,2}$)[^/\\]+")  # of a file in the cache, on every system
+
+MOST_BYTES = 1 << 20
+"""The manifest that ships has 30 kB; so large a list would know thousands of checkpoints."""
 
 METRICS = ("voc07", "voc12", "coco", "unstated")
 
@@ -65,7 +70,7 @@ def facts_beside(path: Path) -> ManifestEntry | None:
         CheckpointError: as `entries_of`.
     """
     beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml") if path.name else path)
-    manifest = next((p for p in beside if p != path and p.is_file()), None)
+    manifest = next((p for p in beside if p != path and os.path.lexists(p)), None)
     if manifest is None:
         return None
     text, content = _read(manifest)
@@ -83,8 +88,16 @@ def facts_beside(path: Path) -> ManifestEntry | None:
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    if other := other_than_file(path):
+        raise CheckpointError(f"{path}: is a {other}, expected a TOML file; remove or rename it")
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise CheckpointError(
+                f"{path}: is larger than {MOST_BYTES:,} bytes, expected a TOML file of at most so many"
+            )
+        text = content.decode("utf-8").replace("\r\n", "\n")
         return text, tomllib.loads(text)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.files import explained_writing, give_name
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.locks import held_alone
 from ssd_detect.media.sources.urls import is_url, shown_url
 from ssd_detect.model.manifest import ManifestEntry
@@ -135,6 +136,8 @@ def _check_content(part: Part, source: str) -> None:
 
 def _copy(source: Path, part: Part, listener: Listener) -> None:
     """A file that a person brought; the copy of an earlier try is of no use."""
+    if other := other_than_file(source):
+        raise CheckpointError(f"{source}: is a {other}, expected the checkpoint's file or its address")
     if not source.is_file():
         raise CheckpointError(f"{source}: no such file, expected the checkpoint or its address")
     part.discard()
