@@ -265,6 +265,16 @@ class TestLight:
             assert result.exit_code == 2
             assert result.stderr.count("\n") == 1
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [["pull", ""], ["pull", "made", "--from", ""], ["verify", "a", ""], ["path", ""], ["remove", ""], ["info", ""]],
+    )
+    def test_empty_names(self, arguments: list[str], home: Path) -> None:
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "empty name" in result.stderr
+        assert result.stderr.count("\n") == 1
+
     def test_no_verb_shows_the_help(self) -> None:
         assert all(verb in run().output for verb in VERBS)
 

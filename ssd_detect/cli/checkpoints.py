@@ -4,9 +4,10 @@ import click
 
 from ssd_detect.cli.checkpoints_convert import convert
 from ssd_detect.cli.checkpoints_info import info
+from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import Talk
 
-_NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", callback=not_empty)
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 
 
@@ -38,7 +39,7 @@ def list_known(as_json: bool) -> None:
 
 @checkpoints.command()
 @_NAMES
-@click.option("--from", "given", metavar="URL|FILE",
+@click.option("--from", "given", metavar="URL|FILE", callback=not_empty,
               help="Take it from there instead: a mirror, or a file that you brought. It is checked all the "
                    "same.")  # fmt: skip
 @click.option("--timeout", type=float, default=30.0, show_default=True, metavar="SECONDS",
@@ -61,7 +62,7 @@ def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unver
 
 
 @checkpoints.command()
-@click.argument("given", nargs=-1, metavar="[NAME|PATH]...")
+@click.argument("given", nargs=-1, metavar="[NAME|PATH]...", callback=not_empty)
 @_QUIET
 def verify(given: tuple[str, ...], quiet: bool) -> int:
     """Compare with the hashes that are known.
@@ -74,7 +75,7 @@ def verify(given: tuple[str, ...], quiet: bool) -> int:
 
 
 @checkpoints.command()
-@click.argument("name")
+@click.argument("name", callback=not_empty)
 def path(name: str) -> None:
     """Print where one lies.
 

@@ -9,6 +9,7 @@ from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
 from ssd_detect.cli.checkpoint_guess import guess_from
 from ssd_detect.cli.checkpoint_lines import entry_lines, guess_lines, info_lines, variable_lines
 from ssd_detect.cli.checkpoints_table import as_json_text
+from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import say
 from ssd_detect.errors import CheckpointError, PictureError
 from ssd_detect.filetypes import other_than_file
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("checkpoint", metavar="NAME|PATH")
+@click.argument("checkpoint", metavar="NAME|PATH", callback=not_empty)
 @click.option("--variables", is_flag=True, help="List every tensor of the file, with its range.")
 @click.option("--guess", "pictures", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="PICTURE",
               help="Find out on this picture which anchors and which colour order fit best; may be given several "
