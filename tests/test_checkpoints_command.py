@@ -233,7 +233,26 @@ class TestPath:
         (home / "bad.toml").write_text("[checkpoints.mine]\n[")
         result = run("path", "mine")
         assert result.exit_code == 4
-        assert f"({home / 'bad.toml'}: is no TOML: " in result.stderr
+        assert result.stderr.startswith(f"Error: {home / 'bad.toml'}: is no TOML: ")
+        assert "; mine: no such checkpoint; ssd-detect" in result.stderr
+        assert result.stderr.count("bad.toml") == 1
+
+    @pytest.mark.parametrize("arguments", [["list"], ["verify"], ["path", DEFAULT_CHECKPOINT], ["verify", "mine"]])
+    def test_lists_that_are_left_out_are_told_once(self, arguments: list[str], home: Path) -> None:
+        (home / "bad.toml").write_text("[checkpoints.mine]\n[")
+        result = run(*arguments)
+        assert result.exit_code == (4 if arguments[-1] == "mine" else 0)
+        assert result.stderr.startswith(f"Error: {home / 'bad.toml'}: is no TOML: ")
+        assert (result.stderr.count("bad.toml"), result.stderr.count("\n")) == (1, 1)
+
+    @pytest.mark.parametrize("verb", ["path", "info"])
+    def test_the_users_instead_of_the_one_that_ships(self, verb: str, home: Path) -> None:
+        add_entries(home, {DEFAULT_CHECKPOINT: {**ENTRY, "url": "https://example.org/x"}})
+        result = run(verb, DEFAULT_CHECKPOINT)
+        assert result.exit_code == 4
+        assert result.stderr.endswith(f" ({DEFAULT_CHECKPOINT} is described in {home / 'made.toml'})\n")
+        if verb == "info":
+            assert f"described in     {home / 'made.toml'}, instead of the manifest\n" in result.stdout
 
 
 class TestRemove:

@@ -183,10 +183,11 @@ class TestRules:
             ({"source": "darknet"}, "expected one of tensorflow, caffe, ssd.pytorch, torchvision, keras"),
             ({"size": 400}, "size is 400, expected 300 or 512"),
             ({"size": True}, "size is True, expected 300 or 512"),
+            ({"classes": ["a", "b", "b"]}, "classes holds 'b' twice, expected each name once"),
+            ({"licence": ["x" * 1000]}, f"licence is ['{'x' * 198}…, expected a text"),
             ({"size": 300}, "anchors is 'coco512', expected voc300 or coco300, as size is 300"),
             ({"classes": "voc"}, "classes is 'voc', expected voc20, coco80, coco91, or names without the background"),
             ({"classes": []}, "classes is []"),
-            ({"classes": ["a", "a"]}, "classes is ['a', 'a']"),
             ({"classes": 20}, "classes is 20"),
             ({"classes": {"a": 1, "b": 2}}, "classes is {'a': 1, 'b': 2}"),
             ({"anchors": "big"}, "anchors is 'big', expected voc512 or coco512"),
@@ -222,6 +223,19 @@ class TestRules:
         assert words in message
         line = int(message.split("line ")[1].split(":")[0])
         assert line > text[: text.index("made")].count("\n"), "the line of another entry"
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"size": 512.0}, "size is 512.0, expected 300 or 512"),
+            ({"file": "\0"}, "file is '\\x00', expected a text without NUL"),
+            ({"file": "\0", "url": "https://example.org/x"}, "file is '\\x00', expected a text without NUL"),
+        ],
+    )
+    def test_what_a_schema_cannot_say(self, change: dict[str, Any], words: str, tmp_path: Path) -> None:
+        with pytest.raises(CheckpointError) as caught:
+            read(tmp_path, toml_of({"made": {**ENTRY, **change}}))
+        assert words in str(caught.value)
 
     @pytest.mark.parametrize("missing", ENTRY)
     def test_missing(self, missing: str, tmp_path: Path) -> None:
@@ -334,6 +348,14 @@ class TestUsers:
         assert manifest()["mine"].note == ""
         assert "too" in manifest()
         assert manifest_faults() == (f"{home / 'b.toml'}: mine is in {home / 'a.toml'} already, which counts",)
+
+    def test_a_home_that_is_a_file(self, home: Path) -> None:
+        home.rmdir()
+        home.write_text("")
+        forget()
+        assert DEFAULT_CHECKPOINT in manifest()
+        words = "is a file, expected the folder of your lists (SSD_DETECT_HOME)"
+        assert manifest_faults() == (f"{home}: {words}",)
 
     def test_damage_leaves_the_others(self, home: Path) -> None:
         (home / "bad.toml").write_text("[checkpoints.x]\nsiez = 300\n")

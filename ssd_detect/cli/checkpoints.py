@@ -82,8 +82,12 @@ def path(name: str) -> None:
     Ends with status 4 if it is not here, and says how to get it.
     """
     from ssd_detect.cli.checkpoints_run import entry_named, path_of
+    from ssd_detect.model.manifest import manifest_faults
 
-    click.echo(path_of(entry_named(name)))
+    lies_at = path_of(entry_named(name))
+    for fault in manifest_faults():
+        Talk().failure(fault)
+    click.echo(lies_at)
 
 
 @checkpoints.command()

@@ -13,7 +13,7 @@ from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import say
 from ssd_detect.errors import CheckpointError, PictureError
 from ssd_detect.filetypes import other_than_file
-from ssd_detect.model.manifest import manifest
+from ssd_detect.model.manifest import manifest, told_by_whom
 
 if TYPE_CHECKING:
     from ssd_detect.inspection.info import FileInfo
@@ -65,7 +65,8 @@ def _tell_of_absent(name: str, as_json: bool) -> None:
         return
     for line in [as_json_text([entry])] if as_json else entry_lines(entry):
         click.echo(line)
-    raise CheckpointError(f"{name}: {entry.file.name} is not here; {entry.how_to_get}")
+    with told_by_whom(name):
+        raise CheckpointError(f"{name}: {entry.file.name} is not here; {entry.how_to_get}")
 
 
 def _print_json(found: "FileInfo", guess: "Guess | None") -> None:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import CheckpointError
 from ssd_detect.filetypes import other_than_file
-from ssd_detect.model.manifest import manifest, manifest_faults
+from ssd_detect.model.manifest import manifest, told_by_whom, unknown_name
 from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
@@ -44,7 +44,8 @@ def locate(given: str) -> FoundCheckpoint:
         CheckpointError: nothing there, several there, or something else; says what was found.
     """
     try:
-        return _located(given)
+        with told_by_whom(given):
+            return _located(given)
     except OSError as error:  # a name that is too long, a folder into which we may not look
         raise CheckpointError(f"{given}: cannot read the checkpoint: {error.strerror or error}") from error
 
@@ -59,8 +60,7 @@ def _located(given: str) -> FoundCheckpoint:
     if path.is_file():
         return found_file(path)
     _check_regular(path)
-    left_out = "".join(f"; {fault}" for fault in manifest_faults())  # the name may stand in one of those lists
-    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}{left_out}")
+    raise unknown_name(given, _EXPECTED)
 
 
 def _check_regular(path: Path) -> None:

@@ -24,10 +24,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_PLAIN_NAME = re.compile(r"(?!\.{1,2}$)[^/\\]+")  # of a file in the cache, on every system
+_PLAIN_NAME = re.compile(r"(?!\.{1,2}$)[^/\\\0]+")  # of a file in the cache, on every system
 
 MOST_BYTES = 1 << 20
 """The manifest that ships has 30 kB; so large a list would know thousands of checkpoints."""
+
+_MOST_SHOWN = 200  # characters of a wrong value
 
 METRICS = ("voc07", "voc12", "coco", "unstated")
 
@@ -179,8 +181,10 @@ class _Checker(NamedTuple):
             rule = rules.keys[key]
             try:
                 parsed[rule.field] = rule.parse(value)
+            except _TwiceError as error:
+                raise self.fault(key, f"{key} holds {error} twice, expected each name once") from error
             except (ValueError, TypeError) as error:
-                raise self.fault(key, f"{key} is {value!r}, expected {rule.expected}") from error
+                raise self.fault(key, f"{key} is {_shown(value)}, expected {rule.expected}") from error
             if rule.is_score:
                 parsed[rule.field] = Score(**self.check(value, _SCORE))
         missing = [key for key in rules.required if key not in table]
@@ -218,10 +222,27 @@ def _meant(key: str, keys: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; expected {', '.join(keys)}"
 
 
+class _TwiceError(ValueError):
+    """Names stand once; the text is the one that does not."""
+
+
+def _shown(value: Any) -> str:
+    """As much as a line holds."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(value)
     return value
+
+
+def _file(value: Any) -> str:
+    """NUL ends a name for every system, and is an error for Python."""
+    if "\0" in _text(value):
+        raise ValueError(value)
+    return str(value)
 
 
 def _matching(pattern: str) -> Callable[[Any], str]:
@@ -235,7 +256,7 @@ def _matching(pattern: str) -> Callable[[Any], str]:
 
 def _one_of(*values: Any) -> Callable[[Any], Any]:
     def parse(value: Any) -> Any:
-        if value not in values or isinstance(value, bool):
+        if value not in values or type(value) not in map(type, values):  # 300.0 equals 300
             raise ValueError(value)
         return value
 
@@ -253,8 +274,10 @@ def _class_names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return CLASS_LISTS[_one_of(*CLASS_LISTS)(value)]
     names = tuple(map(_text, value if isinstance(value, list) else ()))
-    if not names or len(set(names)) < len(names):
+    if not names:
         raise ValueError(value)
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise _TwiceError(repr(twice))
     return (BACKGROUND, *names)
 
 
@@ -300,7 +323,7 @@ _PEOPLE_KEYS = {name: _words(name) for name in ("origin", "training_data", "lice
     "measured": _Key("measured", _table, "a table with map, metric and on", is_score=True),
 }
 _FILE_KEYS = {
-    "file": _words("file"),
+    "file": _Key("file", _file, "a text without NUL, the file's name"),
     "url": _Key("urls", _urls, "an http:// or https:// address, or several in brackets"),
     "by_hand": _words("by_hand"),
     "sha256": _Key("sha256", _matching(r"[0-9a-f]{64}"), "64 digits 0-9 and a-f"),
