@@ -51,7 +51,8 @@ def list_known(as_json: bool) -> None:
 def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unverified: bool, quiet: bool) -> int:
     """Fetch into the cache, and check.
 
-    Goes on where an interrupted run stopped. Proxies are taken from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+    Goes on where an interrupted run stopped, where the server allows it. Proxies are taken from HTTP_PROXY,
+    HTTPS_PROXY and NO_PROXY.
     """
     from ssd_detect.cli.checkpoints_run import pull_all
     from ssd_detect.store.pull import PullSettings

@@ -1,7 +1,7 @@
 """What the verbs of `ssd-detect checkpoints` do: one checkpoint after the other, and a line for each."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ssd_detect.cli.talk import Talk
@@ -9,8 +9,15 @@ from ssd_detect.cli.transfer import transfer_bar
 from ssd_detect.errors import CheckpointError, ExitStatus, SsdDetectError
 from ssd_detect.model.manifest import ManifestEntry, manifest, manifest_faults, told_by_whom, unknown_name
 from ssd_detect.store.listener import Listener
+from ssd_detect.store.part import Part, Prospect
 from ssd_detect.store.pull import PullSettings, pull, remove
 from ssd_detect.store.verify import Checked, check_entry, check_path
+
+_KEPT: Mapping[Prospect, str] = {
+    "goes on": "What has come is kept; the same command goes on from there.",
+    "may go on": "What has come is kept; the same command goes on from there if the server allows it.",
+    "begins anew": "The server does not let a transfer go on; the same command begins anew.",
+}
 
 
 def entry_named(name: str) -> ManifestEntry:
@@ -51,7 +58,9 @@ def _pull(name: str, settings: PullSettings, talk: Talk) -> None:
         with transfer_bar(talk) as on_bytes:
             pulled = pull(entry, settings, Listener(on_bytes, talk.note))
     except KeyboardInterrupt:
-        talk.note("What has come is kept; the same command goes on from there.")
+        prospect = None if entry.cached is None else Part(entry.cached).prospect()
+        if prospect is not None:
+            talk.note(_KEPT[prospect])
         raise
     talk.result(f"{name}: {pulled.outcome}: {pulled.path}")
     if pulled.checked is not None and pulled.checked.verdict == "unknown":

@@ -8,7 +8,7 @@ from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.files import explained_writing, give_name
 from ssd_detect.filetypes import other_than_file
 from ssd_detect.locks import held_alone
-from ssd_detect.media.sources.urls import is_url, shown_url
+from ssd_detect.media.sources.urls import WEB_SCHEMES, is_url, shown_url
 from ssd_detect.model.manifest import ManifestEntry
 from ssd_detect.model.readers.sniff import sniff
 from ssd_detect.store.download import download
@@ -88,6 +88,9 @@ def _sources(entry: ManifestEntry, settings: PullSettings) -> tuple[str, ...]:
     sources = entry.urls if settings.given is None else (settings.given,)
     if not sources:
         raise CheckpointError(f"{entry.name}: has no address to fetch it from: {entry.how_to_get}")
+    for source in sources:
+        if is_url(source) and not source.lower().startswith(tuple(f"{scheme}://" for scheme in WEB_SCHEMES)):
+            raise CheckpointError(f"{shown_url(source)}: expected a file, or an address with http:// or https://")
     from_network = any(map(is_url, sources))
     if from_network and not entry.is_verifiable and not settings.accept_unverified:
         raise CheckpointError(
