@@ -435,6 +435,16 @@ class TestFacts:
         found = [namesake_of(tmp_path / folder / "w.caffemodel") for folder in ("here", "there")]
         assert [entry and entry.name for entry in found] == ["made", None]
 
+    def test_beside_the_folder_that_we_are_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "model").mkdir()
+        monkeypatch.chdir(tmp_path / "model")
+        assert facts_beside(Path()) is None
+        assert facts_beside(Path("/")) is None
+        (tmp_path / "model.toml").write_text(lines_of(FACTS), encoding="utf-8")
+        found = facts_beside(Path())
+        assert found is not None
+        assert found.described_in == tmp_path / "model.toml"
+
     @pytest.mark.parametrize("beside", ["x.caffemodel.toml", "x.toml"])
     def test_beside(self, beside: str, home: Path, tmp_path: Path) -> None:
         path = tmp_path / "x.caffemodel"

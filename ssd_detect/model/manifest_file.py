@@ -71,7 +71,10 @@ def facts_beside(path: Path) -> ManifestEntry | None:
     Raises:
         CheckpointError: as `entries_of`.
     """
-    beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml") if path.name else path)
+    path = path if path.name else path.absolute()  # the folder that we are in
+    if not path.name:
+        return None
+    beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml"))
     manifest = next((p for p in beside if p != path and os.path.lexists(p)), None)
     if manifest is None:
         return None
