@@ -294,6 +294,14 @@ class TestLight:
         assert "empty name" in result.stderr
         assert result.stderr.count("\n") == 1
 
+    @pytest.mark.parametrize("arguments", [["path"], ["verify"], ["info"], ["pull"], ["pull", "made", "--from"]])
+    def test_names_that_are_too_long(self, arguments: list[str], home: Path) -> None:
+        add_entries(home, {"made": {**ENTRY, "by_hand": "Ann's desk"}})
+        for name in ("a" * 5000, f"a/{'b' * 5000}"):
+            result = run(*arguments, name)
+            assert (result.exit_code, result.stdout) == (4, "")
+            assert (len(result.stderr) < 700, result.stderr.count("\n")) == (True, 1)
+
     def test_no_verb_shows_the_help(self) -> None:
         assert all(verb in run().output for verb in VERBS)
 

@@ -112,7 +112,12 @@ def _verify_entry(name: str) -> Checked:
 
 def _may_be_path(given: str) -> bool:
     path = Path(given)
-    return path.exists() or path.with_name(path.name + ".index").is_file() or len(path.parts) > 1
+    if len(path.parts) > 1:
+        return True
+    try:
+        return path.exists() or path.with_name(path.name + ".index").is_file()
+    except OSError:  # too long for a name
+        return False
 
 
 def remove_all(names: Sequence[str], talk: Talk) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import CheckpointError
 from ssd_detect.filetypes import other_than_file
-from ssd_detect.model.manifest import manifest, told_by_whom, unknown_name
+from ssd_detect.model.manifest import manifest, shown_name, told_by_whom, unknown_name
 from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
@@ -47,7 +47,7 @@ def locate(given: str) -> FoundCheckpoint:
         with told_by_whom(given):
             return _located(given)
     except OSError as error:  # a name that is too long, a folder into which we may not look
-        raise CheckpointError(f"{given}: cannot read the checkpoint: {error.strerror or error}") from error
+        raise CheckpointError(f"{shown_name(given)}: cannot read the checkpoint: {error.strerror or error}") from error
 
 
 def _located(given: str) -> FoundCheckpoint:

@@ -18,6 +18,7 @@ from ssd_detect.hashing import git_blob_of
 from ssd_detect.model.manifest_entry import ManifestEntry as ManifestEntry
 from ssd_detect.model.manifest_file import Place, entries_of, facts_beside
 
+_MOST_SHOWN = 300  # characters
 DEFAULT_CHECKPOINT = "ssd_300_vgg_voc"
 
 
@@ -55,7 +56,12 @@ def manifest_faults() -> tuple[str, ...]:
 
 def unknown_name(given: str, words: str) -> CheckpointError:
     """That there is no such checkpoint: first what is wrong with the lists in which the name may stand."""
-    return CheckpointError("; ".join((*manifest_faults(), f"{given}: no such checkpoint", words)))
+    return CheckpointError("; ".join((*manifest_faults(), f"{shown_name(given)}: no such checkpoint", words)))
+
+
+def shown_name(given: str) -> str:
+    """As much of a name as a line holds."""
+    return given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]}…"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from ssd_detect.files import explained_writing, give_name
 from ssd_detect.filetypes import other_than_file
 from ssd_detect.locks import held_alone
 from ssd_detect.media.sources.urls import WEB_SCHEMES, is_url, shown_url
-from ssd_detect.model.manifest import ManifestEntry
+from ssd_detect.model.manifest import ManifestEntry, shown_name
 from ssd_detect.model.readers.sniff import sniff
 from ssd_detect.store.download import download
 from ssd_detect.store.listener import Listener
@@ -141,7 +141,11 @@ def _copy(source: Path, part: Part, listener: Listener) -> None:
     """A file that a person brought; the copy of an earlier try is of no use."""
     if other := other_than_file(source):
         raise CheckpointError(f"{source}: is a {other}, expected the checkpoint's file or its address")
-    if not source.is_file():
+    try:
+        is_file = source.is_file()
+    except OSError as error:
+        raise CheckpointError(f"{shown_name(str(source))}: cannot be read: {error.strerror or error}") from error
+    if not is_file:
         raise CheckpointError(f"{source}: no such file, expected the checkpoint or its address")
     part.discard()
     total = source.stat().st_size

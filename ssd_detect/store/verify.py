@@ -73,7 +73,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
     Raises:
         CheckpointError: there is none.
     """
-    return (path,) if path.is_file() else locate(str(path)).files
+    try:
+        is_file = path.is_file()
+    except OSError:  # too long for a name; what looks for it says so
+        is_file = False
+    return (path,) if is_file else locate(str(path)).files
 
 
 def note_of(path: Path) -> Path:
