@@ -390,7 +390,7 @@ class TestAssumptions:
         assert checkpoint.spec.class_names == own
         assert checkpoint.assumed == ()
         assert checkpoint.origins["anchors"] is checkpoint.origins["class_names"] is Origin.OPTION
-        with pytest.raises(SettingError, match=rf"has {count - 1} classes \(without the background\), .* has 20"):
+        with pytest.raises(SettingError, match=rf"has {count - 1} class(es)? \(without the background\), .* has 20"):
             load(tmp_path / "m.safetensors", class_names=VOC20)
 
     def test_metadata_of_our_own_files_is_believed(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
