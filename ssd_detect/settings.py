@@ -81,6 +81,9 @@ class CheckpointSettings:
         class_names: names of the network's outputs, background first.
         class_list: a key of `classes.CLASS_LISTS`: only these classes are kept of a network that knows more.
         anchor_rounding, anchor_clip, resize, colour_order: see `conventions`.
+
+    Raises:
+        SettingError: an empty name.
     """
 
     given: str
@@ -91,6 +94,12 @@ class CheckpointSettings:
     anchor_clip: AnchorClip | None = None
     resize: ResizeRule | None = None
     colour_order: ColourOrder | None = None
+
+    def __post_init__(self) -> None:
+        if not self.given:
+            raise SettingError(
+                "checkpoint is an empty name, expected a name (ssd-detect checkpoints list tells them) or a path"
+            )
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ class Served:
         headers: dict[str, str | None] = {"Content-Type": "application/octet-stream", "Connection": "close"}
         if self.version is not None:
             headers["ETag" if '"' in self.version else "Last-Modified"] = self.version
+        if self.has_ranges:
+            headers["Accept-Ranges"] = "bytes"
         start = self._start(handler)
         if status == 200 and start is not None:
             if start >= len(body):

@@ -233,7 +233,26 @@ class TestPath:
         (home / "bad.toml").write_text("[checkpoints.mine]\n[")
         result = run("path", "mine")
         assert result.exit_code == 4
-        assert f"({home / 'bad.toml'}: is no TOML: " in result.stderr
+        assert result.stderr.startswith(f"Error: {home / 'bad.toml'}: is no TOML: ")
+        assert "; mine: no such checkpoint; ssd-detect" in result.stderr
+        assert result.stderr.count("bad.toml") == 1
+
+    @pytest.mark.parametrize("arguments", [["list"], ["verify"], ["path", DEFAULT_CHECKPOINT], ["verify", "mine"]])
+    def test_lists_that_are_left_out_are_told_once(self, arguments: list[str], home: Path) -> None:
+        (home / "bad.toml").write_text("[checkpoints.mine]\n[")
+        result = run(*arguments)
+        assert result.exit_code == (4 if arguments[-1] == "mine" else 0)
+        assert result.stderr.startswith(f"Error: {home / 'bad.toml'}: is no TOML: ")
+        assert (result.stderr.count("bad.toml"), result.stderr.count("\n")) == (1, 1)
+
+    @pytest.mark.parametrize("verb", ["path", "info"])
+    def test_the_users_instead_of_the_one_that_ships(self, verb: str, home: Path) -> None:
+        add_entries(home, {DEFAULT_CHECKPOINT: {**ENTRY, "url": "https://example.org/x"}})
+        result = run(verb, DEFAULT_CHECKPOINT)
+        assert result.exit_code == 4
+        assert result.stderr.endswith(f" ({DEFAULT_CHECKPOINT} is described in {home / 'made.toml'})\n")
+        if verb == "info":
+            assert f"described in     {home / 'made.toml'}, instead of the manifest\n" in result.stdout
 
 
 class TestRemove:
@@ -264,6 +283,24 @@ class TestLight:
             result = run(*arguments)
             assert result.exit_code == 2
             assert result.stderr.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [["pull", ""], ["pull", "made", "--from", ""], ["verify", "a", ""], ["path", ""], ["remove", ""], ["info", ""]],
+    )
+    def test_empty_names(self, arguments: list[str], home: Path) -> None:
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "empty name" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+    @pytest.mark.parametrize("arguments", [["path"], ["verify"], ["info"], ["pull"], ["pull", "made", "--from"]])
+    def test_names_that_are_too_long(self, arguments: list[str], home: Path) -> None:
+        add_entries(home, {"made": {**ENTRY, "by_hand": "Ann's desk"}})
+        for name in ("a" * 5000, f"a/{'b' * 5000}"):
+            result = run(*arguments, name)
+            assert (result.exit_code, result.stdout) == (4, "")
+            assert (len(result.stderr) < 700, result.stderr.count("\n")) == (True, 1)
 
     def test_no_verb_shows_the_help(self) -> None:
         assert all(verb in run().output for verb in VERBS)

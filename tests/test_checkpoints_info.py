@@ -1,6 +1,7 @@
 """`ssd-detect checkpoints info`: its lines and its JSON for files of ours, of others, and of no network at all."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,13 @@ class TestOthers:
         result = run(tmp_path / "page.pth")
         assert (result.exit_code, result.stdout) == (4, "")
         assert len(result.stderr.splitlines()) == 1
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    def test_a_picture_that_is_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "p.jpg")
+        result = run(SHIPPED, "--guess", tmp_path / "p.jpg")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr == f"Error: {tmp_path / 'p.jpg'}: is a pipe, expected a picture's file\n"
 
 
 def test_help_imports_nothing_heavy() -> None:

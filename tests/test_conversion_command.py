@@ -68,6 +68,15 @@ class TestRefused:
             (("a", "b.pb"), ExitStatus.USAGE, "b.pb: the name does not tell the format"),
             (("a", "b.onnx", "--precision", "int8"), ExitStatus.USAGE, "precision int8 is for .safetensors files only"),
             (("a", "b", "--classes-file", "gone.txt"), ExitStatus.USAGE, "gone.txt"),
+            (("", "b.ckpt"), ExitStatus.USAGE, "'SOURCE': empty name"),
+            (("a", ""), ExitStatus.USAGE, "'TARGET': empty name"),
+            (("a", "-"), ExitStatus.USAGE, "- is a stream, expected the name of a file"),
+            (
+                ("a", "b.safetensors", "--to", "onnx"),
+                ExitStatus.USAGE,
+                "b.safetensors: .safetensors is what files of another format end in, expected onnx; name another",
+            ),
+            (("a", "b.PTH", "--to", "tensorflow"), ExitStatus.USAGE, ".pth is what files of another format end in"),
             (("gone.ckpt", "b.ckpt"), ExitStatus.NO_CHECKPOINT, "gone.ckpt: no such checkpoint"),
         ],
     )
@@ -80,6 +89,27 @@ class TestRefused:
         (line,) = result.stderr.splitlines()
         assert message in line
         assert list(Path().iterdir()) == []
+
+    def test_a_checkpoint_onto_itself(self, program: click.Group, tmp_path: Path) -> None:
+        for suffix in (".index", ".data-00000-of-00001"):
+            (tmp_path / f"s.ckpt{suffix}").write_bytes(b"x")
+        for overwrite in ((), ("--overwrite",)):
+            result = run(program, tmp_path / "s.ckpt", tmp_path / "s.ckpt", *overwrite)
+            assert result.exit_code == ExitStatus.FAILED
+            assert result.stderr == f"Error: {tmp_path / 's.ckpt'}: is the input itself; name another output\n"
+
+    def test_targets_are_checked_first(self, tmp_path: Path) -> None:
+        """TensorFlow takes seconds to import."""
+        (tmp_path / "b.onnx").write_bytes(b"x")
+        script = (
+            "import sys\n"
+            "from ssd_detect.cli.checkpoints_convert import convert\n"
+            f"try:\n    convert(['ssd_300_vgg_voc', {str(tmp_path / 'b.onnx')!r}], standalone_mode=False)\n"
+            "except Exception as error:\n    print(type(error).__name__)\n"
+            "print(sorted({'numpy', 'tensorflow', 'cv2', 'onnx'} & set(sys.modules)))\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert done.stdout == "OutputError\n[]\n"
 
     def test_usage_errors_import_nothing_heavy(self) -> None:
         script = (

@@ -8,7 +8,7 @@ import pytest
 
 from ssd_detect.classes import COCO80, COCO91, VOC20
 from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
-from ssd_detect.errors import SettingError
+from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.model.facts import Facts, Origin, Weights, gather
 from ssd_detect.model.foreign import foreign_network
 from ssd_detect.model.habits import habits_of
@@ -144,15 +144,34 @@ class TestPrecedence:
     def test_an_entry_about_other_weights(self) -> None:
         """Such as a file of ssd.pytorch, brought under the name of one of Caffe, whose colours are exchanged."""
         with pytest.raises(
-            SettingError, match="the manifest tells of a checkpoint whose source is tensorflow, but the"
+            CheckpointError, match="the manifest tells of a checkpoint whose source is tensorflow, but the"
         ):
             told(weights(Source.SSD_PYTORCH), ENTRY)
         own = replace(ENTRY, described_in=Path("m.toml"), told=frozenset({"size"}))
         assert told(weights(Source.SSD_PYTORCH), own).spec.size == 300
         with pytest.raises(
-            SettingError, match=r"m\.toml tells of a checkpoint whose size is 300, but the size of m is 512"
+            CheckpointError, match=r"m\.toml tells of a checkpoint whose size is 300, but the size of m is 512"
         ):
             told(weights(size=512), own)
+
+    @pytest.mark.parametrize(
+        ("spec", "told_facts", "message"),
+        [
+            (
+                {"anchors": "voc512"},
+                {"anchors"},
+                "m.toml: anchors: anchor preset voc512 does not fit: the checkpoint m",
+            ),
+            ({"class_names": ("background", "a")}, {"class_names"}, "m.toml: classes: the checkpoint m has 20 classes"),
+        ],
+    )
+    def test_an_entry_that_does_not_fit(self, spec: dict[str, Any], told_facts: set[str], message: str) -> None:
+        """It is not the user's choice for this run: it names its file, and an option overrules it."""
+        made = replace(ENTRY.spec, **spec)
+        own = replace(ENTRY, spec=made, described_in=Path("m.toml"), told=frozenset(told_facts))
+        with pytest.raises(CheckpointError, match=message):
+            told(weights(), own)
+        assert told(weights(), own, anchors="voc300", class_names=VOC20).spec.anchors == "voc300"
 
 
 class TestForeignNetworks:

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from ssd_detect.model.manifest import (
     namesake_of,
 )
 from ssd_detect.model.manifest_entry import FACTS as FACT_NAMES
-from ssd_detect.model.manifest_file import METRICS, Place, entries_of, facts_beside
+from ssd_detect.model.manifest_file import METRICS, MOST_BYTES, Place, entries_of, facts_beside
 from ssd_detect.model.spec import SIZES, ModelSpec
 from tests.made_manifests import ENTRY, FACTS, add_entries, forget, lines_of, own_home, toml_of
 
@@ -182,10 +183,11 @@ class TestRules:
             ({"source": "darknet"}, "expected one of tensorflow, caffe, ssd.pytorch, torchvision, keras"),
             ({"size": 400}, "size is 400, expected 300 or 512"),
             ({"size": True}, "size is True, expected 300 or 512"),
+            ({"classes": ["a", "b", "b"]}, "classes holds 'b' twice, expected each name once"),
+            ({"licence": ["x" * 1000]}, f"licence is ['{'x' * 198}…, expected a text"),
             ({"size": 300}, "anchors is 'coco512', expected voc300 or coco300, as size is 300"),
             ({"classes": "voc"}, "classes is 'voc', expected voc20, coco80, coco91, or names without the background"),
             ({"classes": []}, "classes is []"),
-            ({"classes": ["a", "a"]}, "classes is ['a', 'a']"),
             ({"classes": 20}, "classes is 20"),
             ({"classes": {"a": 1, "b": 2}}, "classes is {'a': 1, 'b': 2}"),
             ({"anchors": "big"}, "anchors is 'big', expected voc512 or coco512"),
@@ -221,6 +223,19 @@ class TestRules:
         assert words in message
         line = int(message.split("line ")[1].split(":")[0])
         assert line > text[: text.index("made")].count("\n"), "the line of another entry"
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"size": 512.0}, "size is 512.0, expected 300 or 512"),
+            ({"file": "\0"}, "file is '\\x00', expected a text without NUL"),
+            ({"file": "\0", "url": "https://example.org/x"}, "file is '\\x00', expected a text without NUL"),
+        ],
+    )
+    def test_what_a_schema_cannot_say(self, change: dict[str, Any], words: str, tmp_path: Path) -> None:
+        with pytest.raises(CheckpointError) as caught:
+            read(tmp_path, toml_of({"made": {**ENTRY, **change}}))
+        assert words in str(caught.value)
 
     @pytest.mark.parametrize("missing", ENTRY)
     def test_missing(self, missing: str, tmp_path: Path) -> None:
@@ -334,11 +349,38 @@ class TestUsers:
         assert "too" in manifest()
         assert manifest_faults() == (f"{home / 'b.toml'}: mine is in {home / 'a.toml'} already, which counts",)
 
+    def test_a_home_that_is_a_file(self, home: Path) -> None:
+        home.rmdir()
+        home.write_text("")
+        forget()
+        assert DEFAULT_CHECKPOINT in manifest()
+        words = "is a file, expected the folder of your lists (SSD_DETECT_HOME)"
+        assert manifest_faults() == (f"{home}: {words}",)
+
     def test_damage_leaves_the_others(self, home: Path) -> None:
         (home / "bad.toml").write_text("[checkpoints.x]\nsiez = 300\n")
         add_entries(home, {"mine": ENTRY})
         assert {"mine", DEFAULT_CHECKPOINT} <= set(manifest())
         assert manifest_faults() == (f"{home / 'bad.toml'}: line 2: unknown key 'siez'; did you mean size?",)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    def test_what_is_no_file_or_endless_is_left_out(self, home: Path) -> None:
+        os.mkfifo(home / "a.toml")
+        (home / "b.toml").symlink_to("/dev/zero")
+        (home / "c.toml").write_text("\n" * (MOST_BYTES + 1))
+        (home / "d.toml").mkdir()
+        (home / "e.toml").write_text("x = " + "[" * 5000)
+        add_entries(home, {"mine": ENTRY}, "f.toml")
+        assert {"mine", DEFAULT_CHECKPOINT} <= set(manifest())
+        words = ("is a pipe, ", "is a device, ", "is larger than 1,048,576 bytes", "is a folder, ", "is no TOML: ")
+        for name, said, fault in zip("abcde", words, manifest_faults(), strict=True):
+            assert fault.startswith(f"{home / name}.toml: {said}")
+
+    def test_a_list_of_a_mebibyte(self, home: Path) -> None:
+        text = toml_of({"mine": ENTRY})
+        (home / "a.toml").write_text(text + "#" * (MOST_BYTES - len(text)))
+        forget()
+        assert ("mine" in manifest(), manifest_faults()) == (True, ())
 
 
 class TestFacts:
@@ -393,6 +435,16 @@ class TestFacts:
         found = [namesake_of(tmp_path / folder / "w.caffemodel") for folder in ("here", "there")]
         assert [entry and entry.name for entry in found] == ["made", None]
 
+    def test_beside_the_folder_that_we_are_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "model").mkdir()
+        monkeypatch.chdir(tmp_path / "model")
+        assert facts_beside(Path()) is None
+        assert facts_beside(Path("/")) is None
+        (tmp_path / "model.toml").write_text(lines_of(FACTS), encoding="utf-8")
+        found = facts_beside(Path())
+        assert found is not None
+        assert found.described_in == tmp_path / "model.toml"
+
     @pytest.mark.parametrize("beside", ["x.caffemodel.toml", "x.toml"])
     def test_beside(self, beside: str, home: Path, tmp_path: Path) -> None:
         path = tmp_path / "x.caffemodel"
@@ -435,6 +487,26 @@ class TestFacts:
             facts_of(tmp_path / "x.pth", "0" * 64)
         assert str(caught.value).startswith(f"{tmp_path / 'x.toml'}: line ")
         assert words in str(caught.value)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+    @pytest.mark.parametrize(
+        ("made", "words"),
+        [
+            (lambda path: os.mkfifo(path), "is a pipe, expected a TOML file"),
+            (lambda path: path.symlink_to("/dev/zero"), "is a device, expected a TOML file"),
+            (lambda path: path.symlink_to("gone"), "cannot be read: No such file"),
+            (lambda path: path.mkdir(), "is a folder, expected a TOML file"),
+            (lambda path: path.write_text("#" * (MOST_BYTES + 1)), "is larger than 1,048,576 bytes"),
+            (lambda path: path.write_text("x = " + "[" * 5000), "is no TOML: "),
+        ],
+    )
+    def test_what_is_no_text_beside(
+        self, made: Callable[[Path], object], words: str, home: Path, tmp_path: Path
+    ) -> None:
+        made(tmp_path / "x.toml")
+        with pytest.raises(CheckpointError) as caught:
+            facts_of(tmp_path / "x.pth", "0" * 64)
+        assert str(caught.value).startswith(f"{tmp_path / 'x.toml'}: {words}")
 
 
 def test_hashes_of_several_files(tmp_path: Path) -> None:

@@ -84,6 +84,18 @@ OTHERS: dict[str, tuple[str, bytes]] = {
     "gzip": ("a gzip archive; unpack it", b"\x1f\x8b\x08" + bytes(50)),
     "tar": ("a tar archive; unpack it", b"models/VGGNet".ljust(257, b"\0") + b"ustar\0" + bytes(300)),
     "7z": ("a 7z archive", b"7z\xbc\xaf\x27\x1c" + bytes(50)),
+    "PNG": ("a picture", b"\x89PNG\r\n\x1a\n" + bytes(50)),
+    "JPEG": ("a picture", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(50)),
+    "GIF": ("a picture", b"GIF89a" + bytes(50)),
+    "WebP": ("a picture", b"RIFF\x10\0\0\0WEBPVP8 " + bytes(50)),
+    "BMP": ("a picture", b"BM\x42\0\0\0\0\0\0\0\x36\0\0\0" + bytes(50)),
+    "HEIC": ("a picture", b"\0\0\0\x18ftypheic" + bytes(50)),
+    "MP4": ("a video", b"\0\0\0\x18ftypmp42" + bytes(50)),
+    "Matroska": ("a video", b"\x1aE\xdf\xa3" + bytes(50)),
+    "AVI": ("a video", b"RIFF\x10\0\0\0AVI LIST" + bytes(50)),
+    "ELF": ("a program", b"\x7fELF\x02\x01\x01" + bytes(50)),
+    "PE": ("a program", b"MZ\x90\0\x03" + bytes(50)),
+    "PDF": ("a PDF document", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"),
     "empty": ("an empty file", b""),
     "noise": ("a file of 150 bytes in another format", b"\0\1\2" * 50),
 }
@@ -97,6 +109,14 @@ def test_kinds(tmp_path: Path, case: str) -> None:
     (tmp_path / "misnamed.pth").write_bytes(content)
     found = locate(str(tmp_path / "misnamed.pth"))
     assert (found.kind, found.files) == (kind, (tmp_path / "misnamed.pth",))
+
+
+@pytest.mark.parametrize("size", [0x0280, 0x0480, 0x5A4D])
+def test_a_safetensors_header_as_long_as_others_begin(tmp_path: Path, size: int) -> None:
+    """The length that stands first reads as the start of a pickle, or of a program."""
+    header = b"{}".ljust(size)
+    (tmp_path / "m.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    assert sniff(tmp_path / "m.safetensors").kind == "safetensors"
 
 
 def test_tables_and_saved_models(tmp_path: Path) -> None:

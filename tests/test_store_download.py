@@ -266,9 +266,12 @@ class TestAnswers:
             else:
                 assert fetched(url, tmp_path) == CONTENT
 
-    def test_an_empty_file(self, tmp_path: Path) -> None:
-        with serving(Served(b"")) as url:
-            assert "the server sent 0 bytes" in failure(url, tmp_path)
+    @pytest.mark.parametrize("plan", [Plan(), Plan(chunked=True), Plan(headers={"Content-Length": None})])
+    def test_an_empty_file(self, plan: Plan, tmp_path: Path) -> None:
+        with serving(served := Served(b"", plans=[plan])) as url:
+            assert failure(url, tmp_path) == f"{url}: the server sent 0 bytes, expected weights"
+        assert len(served.asked) == 1
+        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(
         "plan",
@@ -282,7 +285,15 @@ class TestAnswers:
         with serving(Served(CONTENT, plans=[plan])) as url:
             words = "the server sent a web page, expected weights; get the file by hand"
             assert failure(url, tmp_path) == f"{url}: {words}"
-        assert kept(tmp_path) == 0
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_web_page_costs_nothing_that_is_here(self, tmp_path: Path) -> None:
+        with serving(Served(CONTENT, plans=[Plan(cut=200_000), Plan(status=404)])) as url:
+            failure(url, tmp_path)
+        before = kept(tmp_path)
+        with serving(Served(CONTENT, '"two"', plans=[Plan(body=PAGE)])) as url:
+            failure(url, tmp_path)
+        assert kept(tmp_path) == before > 0
 
     def test_compressed(self, tmp_path: Path) -> None:
         with serving(Served(CONTENT, plans=[Plan(headers={"Content-Encoding": "gzip"})])) as url:
@@ -360,7 +371,12 @@ def test_the_disk_is_full_half_way(tmp_path: Path) -> None:
 
 class TestConnections:
     def test_nobody_listens(self, tmp_path: Path) -> None:
-        assert "cannot be reached" in failure(f"http://127.0.0.1:{closed_port()}/w.pth", tmp_path)
+        words = "the server cannot be reached: it refuses the connection; gave up after"
+        assert words in failure(f"http://127.0.0.1:{closed_port()}/w.pth", tmp_path)
+
+    def test_no_such_name(self, tmp_path: Path) -> None:
+        with pytest.raises(CheckpointError, match=r"the server cannot be reached: its name is not found; gave up"):
+            fetched("http://models.invalid/w.pth", tmp_path)
 
     def test_nobody_answers(self, tmp_path: Path) -> None:
         with silent_server() as port:
@@ -372,7 +388,8 @@ class TestConnections:
             handler.wfile.write(b"220 mail\r\n\r\n")
 
         with http_server({"/w.pth": greet}) as address:
-            assert "gave up" in failure(f"{address}/w.pth", tmp_path)
+            words = "what answers there does not speak HTTP; correct the address"
+            assert failure(f"{address}/w.pth", tmp_path) == f"{address}/w.pth: {words}"
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/x", "http://127.0.0.1:x/", "http://[127.0.0.1/"])
     def test_no_address(self, url: str, tmp_path: Path) -> None:
@@ -426,10 +443,17 @@ class TestRedirects:
         with http_server({"/a": redirect("/b"), "/b": redirect("/a")}) as address:
             assert failure(f"{address}/a", tmp_path) == f"{address}/a: redirects more than 10 times"
 
-    @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://[x/"])
-    def test_to_no_web_address(self, target: str, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("target", "words"),
+        [
+            ("file:///etc/passwd", "leads to no address that begins with http:// or https://, expected one that does"),
+            ("ftp://127.0.0.1/x", "leads to no address that begins with http:// or https://, expected one that does"),
+            ("http://[x/", "leads to no valid address"),
+        ],
+    )
+    def test_to_no_web_address(self, target: str, words: str, tmp_path: Path) -> None:
         with http_server({"/a": redirect(target)}) as address:
-            assert failure(f"{address}/a", tmp_path) == f"{address}/a: leads to no valid address"
+            assert failure(f"{address}/a", tmp_path) == f"{address}/a: {words}"
 
     def test_secured(self, tls: ssl.SSLContext, tmp_path: Path) -> None:
         answers_: dict[str, Callable[[Any], None]] = {"/a": redirect("/w.pth"), "/w.pth": Served(CONTENT)}

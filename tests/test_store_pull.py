@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -145,10 +146,20 @@ class TestSources:
         assert served.asked == []
         assert in_cache(home) == set()
 
-    @pytest.mark.parametrize("given", ["gone", "."])
-    def test_no_file(self, given: str, home: Path, in_an_empty_folder: None) -> None:
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ("gone", "no such file, expected the checkpoint or its address"),
+            (".", "is a folder, expected the checkpoint's file or its address"),
+            ("pipe", "is a pipe, expected"),
+            ("ftp://example.org/w", "expected a file, or an address with http:// or https://"),
+        ],
+    )
+    def test_no_file(self, given: str, words: str, home: Path, in_an_empty_folder: None) -> None:
+        if given == "pipe":
+            os.mkfifo(given)
         add_entries(home, {"made": {**ENTRY, "by_hand": "Ann's desk"}})
-        with pytest.raises(CheckpointError, match="no such file, expected the checkpoint or its address"):
+        with pytest.raises(CheckpointError, match=rf"^{re.escape(given)}: {words}"):
             pulled(given=given)
 
     def test_a_mirror(self, home: Path) -> None:
@@ -296,6 +307,28 @@ class TestProcesses:
         assert sorted("fetched" in out for out, _ in outputs) == [False] * 3 + [True]
         assert any("made: another process is fetching it; waiting for its end" in err for _, err in outputs)
         assert in_cache(home) == {"made.caffemodel", "made.caffemodel.sha256"}
+
+    @pytest.mark.parametrize(
+        ("served", "words"),
+        [
+            (Served(CONTENT, None, plans=[Plan(stall=200_000)]), "The server does not let a transfer go on; the same"),
+            (Served(CONTENT, plans=[Plan(stall=200_000, headers={"Accept-Ranges": "none"})]), "The server does not"),
+            (Served(CONTENT, has_ranges=False, plans=[Plan(stall=200_000)]), "goes on from there if the server allows"),
+            (Served(CONTENT, plans=[Plan(stall=0)]), "Interrupted."),
+        ],
+    )
+    def test_what_is_promised_is_true(self, served: Served, words: str, home: Path) -> None:
+        with known(home, served):
+            child = subprocess.Popen([*CHILD, "pull", "made"], stderr=subprocess.PIPE, text=True)
+            part = Part(home / "checkpoints" / "made.caffemodel")
+            wanted = served.plans[0].stall or 0
+            end = time.monotonic() + 60
+            while (part.size < wanted - 50_000 or not served.asked) and time.monotonic() < end:
+                time.sleep(0.05)
+            child.send_signal(signal.SIGINT)
+            _, err = child.communicate(timeout=60)
+        assert child.returncode == 130
+        assert words in err.strip().split("\n")[0]
 
     @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
     def test_stopped_and_gone_on_with(self, number: signal.Signals, status: int, home: Path) -> None:

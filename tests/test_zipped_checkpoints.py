@@ -117,6 +117,16 @@ class TestRefused:
             read(zip_of(tmp_path / "m.zip", {"w.safetensors": save({"a": VALUES})}, method))
 
 
+@pytest.mark.parametrize("name", ["m.zip", "m.pth", "m.pt", "m.keras"])
+def test_cut_off(tmp_path: Path, name: str) -> None:
+    """As a copy that broke off: what is in a zip stands at its end."""
+    path = zip_of(tmp_path / name, {"m/data.pkl": bytes(2000), "model.weights.h5": bytes(2000)}, zipfile.ZIP_STORED)
+    path.write_bytes(path.read_bytes()[:3000])
+    words = r"it is cut off or damaged \(its end is missing\); copy or download it again"
+    with pytest.raises(CheckpointError, match=words):
+        read(path)
+
+
 class TestBombs:
     def test_expands_too_far(self, tmp_path: Path) -> None:
         """64 MiB of zeros in 64 kB."""

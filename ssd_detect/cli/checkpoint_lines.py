@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssd_detect.counting import counted
+
 if TYPE_CHECKING:
     from ssd_detect.inspection.info import Fact, FileInfo, NetworkInfo
     from ssd_detect.inspection.tensors import TensorNumbers
@@ -64,6 +66,8 @@ def entry_lines(entry: "ManifestEntry") -> Iterator[str]:
     spec = entry.spec
     yield _line("checkpoint", entry.name)
     yield _line("file", f"{entry.file.name}, {entry.whereabouts()}")
+    if entry.described_in is not None:
+        yield _line("described in", f"{entry.described_in}{', instead of the manifest' * entry.replaces_shipped}")
     yield _line("SHA-256", entry.sha256 or (f"unknown; git blob {entry.git_blob}" if entry.git_blob else "unknown"))
     yield _line("network", f"SSD{spec.size}-VGG, names as of {entry.source.value}")
     yield _line("classes", f"{len(spec.class_names) - 1} and the background: {', '.join(spec.class_names[1:7])}, …")
@@ -131,8 +135,8 @@ def guess_lines(guess: "Guess", path: Path) -> Iterator[str]:
         yield from (f"    {line}" for line in sure)
     if not (guess.anchors.is_sure and guess.colour_order.is_sure):
         yield (
-            f"seen: {guess.things} objects in {guess.pictures} pictures; for a sure answer give ten pictures or more, "
-            "with several large objects"
+            f"seen: {counted(guess.things, 'object')} in {counted(guess.pictures, 'picture')}; for a sure answer give "
+            "ten pictures or more, with several large objects"
         )
 
 

@@ -4,9 +4,10 @@ import click
 
 from ssd_detect.cli.checkpoints_convert import convert
 from ssd_detect.cli.checkpoints_info import info
+from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import Talk
 
-_NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", callback=not_empty)
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 
 
@@ -38,7 +39,7 @@ def list_known(as_json: bool) -> None:
 
 @checkpoints.command()
 @_NAMES
-@click.option("--from", "given", metavar="URL|FILE",
+@click.option("--from", "given", metavar="URL|FILE", callback=not_empty,
               help="Take it from there instead: a mirror, or a file that you brought. It is checked all the "
                    "same.")  # fmt: skip
 @click.option("--timeout", type=float, default=30.0, show_default=True, metavar="SECONDS",
@@ -50,7 +51,8 @@ def list_known(as_json: bool) -> None:
 def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unverified: bool, quiet: bool) -> int:
     """Fetch into the cache, and check.
 
-    Goes on where an interrupted run stopped. Proxies are taken from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+    Goes on where an interrupted run stopped, where the server allows it. Proxies are taken from HTTP_PROXY,
+    HTTPS_PROXY and NO_PROXY.
     """
     from ssd_detect.cli.checkpoints_run import pull_all
     from ssd_detect.store.pull import PullSettings
@@ -61,7 +63,7 @@ def pull(names: tuple[str, ...], given: str | None, timeout: float, accept_unver
 
 
 @checkpoints.command()
-@click.argument("given", nargs=-1, metavar="[NAME|PATH]...")
+@click.argument("given", nargs=-1, metavar="[NAME|PATH]...", callback=not_empty)
 @_QUIET
 def verify(given: tuple[str, ...], quiet: bool) -> int:
     """Compare with the hashes that are known.
@@ -74,15 +76,19 @@ def verify(given: tuple[str, ...], quiet: bool) -> int:
 
 
 @checkpoints.command()
-@click.argument("name")
+@click.argument("name", callback=not_empty)
 def path(name: str) -> None:
     """Print where one lies.
 
     Ends with status 4 if it is not here, and says how to get it.
     """
     from ssd_detect.cli.checkpoints_run import entry_named, path_of
+    from ssd_detect.model.manifest import manifest_faults
 
-    click.echo(path_of(entry_named(name)))
+    lies_at = path_of(entry_named(name))
+    for fault in manifest_faults():
+        Talk().failure(fault)
+    click.echo(lies_at)
 
 
 @checkpoints.command()

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
+from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import Talk
 from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
+from ssd_detect.conversion.staging import check_settings
 from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow, terminated_in_order
 
 if TYPE_CHECKING:
     from ssd_detect.conversion.convert import ConversionReport
 
 
+def _target(ctx: click.Context, param: click.Parameter, value: str) -> Path:
+    """A path; an empty name would become that of the current folder."""
+    if not_empty(ctx, param, value) == "-":
+        raise click.BadParameter("- is a stream, expected the name of a file or folder to write", ctx, param)
+    return Path(value)
+
+
 @click.command()
-@click.argument("source")
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("source", callback=not_empty)
+@click.argument("target", callback=_target)
 @click.option(
     "--to",
     type=click.Choice([f.value for f in FileFormat]),
@@ -50,6 +59,7 @@ def convert(
     settings = ConvertSettings(
         checkpoint_settings(source, **facts), target, file_format, Precision(precision), overwrite
     )
+    check_settings(settings)
     talk = Talk(quiet=quiet, verbose=verbose)
     hide_gpus()  # a proof on the CPU: numbers that do not depend on the machine
     if not verbose:

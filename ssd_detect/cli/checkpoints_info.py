@@ -9,9 +9,11 @@ from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
 from ssd_detect.cli.checkpoint_guess import guess_from
 from ssd_detect.cli.checkpoint_lines import entry_lines, guess_lines, info_lines, variable_lines
 from ssd_detect.cli.checkpoints_table import as_json_text
+from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import say
-from ssd_detect.errors import CheckpointError
-from ssd_detect.model.manifest import manifest
+from ssd_detect.errors import CheckpointError, PictureError
+from ssd_detect.filetypes import other_than_file
+from ssd_detect.model.manifest import manifest, told_by_whom
 
 if TYPE_CHECKING:
     from ssd_detect.inspection.info import FileInfo
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("checkpoint", metavar="NAME|PATH")
+@click.argument("checkpoint", metavar="NAME|PATH", callback=not_empty)
 @click.option("--variables", is_flag=True, help="List every tensor of the file, with its range.")
 @click.option("--guess", "pictures", type=click.Path(path_type=Path, dir_okay=False), multiple=True, metavar="PICTURE",
               help="Find out on this picture which anchors and which colour order fit best; may be given several "
@@ -35,6 +37,7 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
     ssd-detect checkpoints info ssd_300_vgg_voc
     ssd-detect checkpoints info VGG_VOC0712.caffemodel --guess street.jpg --guess kitchen.jpg
     """
+    _check_pictures(pictures)
     _tell_of_absent(checkpoint, as_json)
     from ssd_detect.inspection.info import inspect_checkpoint
 
@@ -48,6 +51,13 @@ def info(checkpoint: str, variables: bool, pictures: tuple[Path, ...], as_json: 
         raise CheckpointError(found.problem)
 
 
+def _check_pictures(pictures: tuple[Path, ...]) -> None:
+    """Before a checkpoint is read, which takes seconds."""
+    for path in pictures:
+        if other := other_than_file(path):
+            raise PictureError(f"{path}: is a {other}, expected a picture's file")
+
+
 def _tell_of_absent(name: str, as_json: bool) -> None:
     """Of a known checkpoint that is not here, tell what the manifest does; then that is an error."""
     entry = manifest().get(name)
@@ -55,7 +65,8 @@ def _tell_of_absent(name: str, as_json: bool) -> None:
         return
     for line in [as_json_text([entry])] if as_json else entry_lines(entry):
         click.echo(line)
-    raise CheckpointError(f"{name}: {entry.file.name} is not here; {entry.how_to_get}")
+    with told_by_whom(name):
+        raise CheckpointError(f"{name}: {entry.file.name} is not here; {entry.how_to_get}")
 
 
 def _print_json(found: "FileInfo", guess: "Guess | None") -> None:

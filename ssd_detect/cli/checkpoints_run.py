@@ -1,16 +1,23 @@
 """What the verbs of `ssd-detect checkpoints` do: one checkpoint after the other, and a line for each."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ssd_detect.cli.talk import Talk
 from ssd_detect.cli.transfer import transfer_bar
 from ssd_detect.errors import CheckpointError, ExitStatus, SsdDetectError
-from ssd_detect.model.manifest import ManifestEntry, manifest, manifest_faults
+from ssd_detect.model.manifest import ManifestEntry, manifest, manifest_faults, told_by_whom, unknown_name
 from ssd_detect.store.listener import Listener
+from ssd_detect.store.part import Part, Prospect
 from ssd_detect.store.pull import PullSettings, pull, remove
 from ssd_detect.store.verify import Checked, check_entry, check_path
+
+_KEPT: Mapping[Prospect, str] = {
+    "goes on": "What has come is kept; the same command goes on from there.",
+    "may go on": "What has come is kept; the same command goes on from there if the server allows it.",
+    "begins anew": "The server does not let a transfer go on; the same command begins anew.",
+}
 
 
 def entry_named(name: str) -> ManifestEntry:
@@ -24,8 +31,7 @@ def entry_named(name: str) -> ManifestEntry:
         return entries[name]
     close = difflib.get_close_matches(name, entries, n=1)
     hint = f"did you mean {close[0]}?" if close else "ssd-detect checkpoints list shows all"
-    faults = "".join(f" ({fault})" for fault in manifest_faults())
-    raise CheckpointError(f"{name}: no such checkpoint; {hint}{faults}")
+    raise unknown_name(name, hint)
 
 
 def path_of(entry: ManifestEntry) -> Path:
@@ -36,7 +42,8 @@ def path_of(entry: ManifestEntry) -> Path:
     """
     path = entry.path()
     if path is None:
-        raise CheckpointError(f"{entry.name}: is not here; {entry.how_to_get}")
+        with told_by_whom(entry.name):
+            raise CheckpointError(f"{entry.name}: is not here; {entry.how_to_get}")
     return path
 
 
@@ -51,7 +58,9 @@ def _pull(name: str, settings: PullSettings, talk: Talk) -> None:
         with transfer_bar(talk) as on_bytes:
             pulled = pull(entry, settings, Listener(on_bytes, talk.note))
     except KeyboardInterrupt:
-        talk.note("What has come is kept; the same command goes on from there.")
+        prospect = None if entry.cached is None else Part(entry.cached).prospect()
+        if prospect is not None:
+            talk.note(_KEPT[prospect])
         raise
     talk.result(f"{name}: {pulled.outcome}: {pulled.path}")
     if pulled.checked is not None and pulled.checked.verdict == "unknown":
@@ -61,7 +70,19 @@ def _pull(name: str, settings: PullSettings, talk: Talk) -> None:
 def verify_all(given: Sequence[str], talk: Talk) -> int:
     """Check each, all that are here where none is given; the exit status, 4 if one is damaged or missing."""
     here = [name for name, entry in manifest().items() if entry.path() is not None]
-    status = _each(given or here, lambda name: _verify(name, talk), talk)
+    said: list[str] = []
+
+    def verify(name: str) -> None:
+        try:
+            _verify(name, talk)
+        except CheckpointError as error:
+            said.append(str(error))
+            raise
+
+    status = _each(given or here, verify, talk)
+    for fault in manifest_faults():
+        if not any(fault in line for line in said):
+            talk.failure(fault)
     return ExitStatus.NO_CHECKPOINT if status else ExitStatus.DONE
 
 
@@ -91,7 +112,12 @@ def _verify_entry(name: str) -> Checked:
 
 def _may_be_path(given: str) -> bool:
     path = Path(given)
-    return path.exists() or path.with_name(path.name + ".index").is_file() or len(path.parts) > 1
+    if len(path.parts) > 1:
+        return True
+    try:
+        return path.exists() or path.with_name(path.name + ".index").is_file()
+    except OSError:  # too long for a name
+        return False
 
 
 def remove_all(names: Sequence[str], talk: Talk) -> int:

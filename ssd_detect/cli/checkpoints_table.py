@@ -6,6 +6,7 @@ from typing import Any
 
 from ssd_detect.classes import list_name
 from ssd_detect.cli.talk import printable
+from ssd_detect.counting import counted
 from ssd_detect.model.manifest import ManifestEntry
 from ssd_detect.model.manifest_entry import Score
 
@@ -29,7 +30,7 @@ def table(entries: Iterable[ManifestEntry]) -> Iterator[str]:
 
 def _classes(entry: ManifestEntry) -> str:
     names = entry.spec.class_names
-    return list_name(names) or f"{len(names) - 1} classes"
+    return list_name(names) or counted(len(names) - 1, "class", "classes")
 
 
 def _percent(score: Score | None) -> str:

@@ -11,12 +11,11 @@ from ssd_detect.conversion.outgoing import Outgoing, ReadBack
 from ssd_detect.conversion.proof import Proof, prove
 from ssd_detect.conversion.quantise import stored_tensors
 from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
-from ssd_detect.conversion.staging import check_targets, give_names, staged
+from ssd_detect.conversion.staging import check_settings, give_names, staged
 from ssd_detect.errors import MissingPackageError, OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.facts import Origin
-from ssd_detect.model.locate import locate
 from ssd_detect.model.metadata import written_metadata
 
 _QUANTISED = {
@@ -65,8 +64,7 @@ def convert(settings: ConvertSettings, on_stage: Callable[[str], None] = lambda 
         MissingPackageError: onnx or onnxruntime is not installed.
     """
     written_as = _format(settings.file_format)
-    sources = locate(settings.checkpoint.given).files
-    check_targets(settings.target, settings.file_format, sources, overwrite=settings.overwrite)
+    check_settings(settings)
     on_stage("reading")
     checkpoint = load_checkpoint(settings.checkpoint)
     outgoing = _outgoing(checkpoint, settings.precision)

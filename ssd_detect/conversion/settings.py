@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from ssd_detect.errors import SettingError
+from ssd_detect.model.readers.sniff import SUFFIXES
 from ssd_detect.settings import CheckpointSettings
 
 
@@ -32,6 +33,7 @@ _FORMAT_OF_SUFFIX: Mapping[str, FileFormat] = {
     ".ckpt": FileFormat.TENSORFLOW,
     "": FileFormat.SAVED_MODEL,
 }
+_KNOWN_SUFFIXES = frozenset({*_FORMAT_OF_SUFFIX, *SUFFIXES, ".index", ".meta", ".tflite"})
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ConvertSettings:
         overwrite: replace what is there.
 
     Raises:
-        SettingError: a precision that the format does not have.
+        SettingError: a precision that the format does not have, or a name that another format's files have.
     """
 
     checkpoint: CheckpointSettings
@@ -61,6 +63,12 @@ class ConvertSettings:
             raise SettingError(
                 f"precision {self.precision.value} is for .safetensors files only, expected float32 for "
                 f"{self.file_format.value}"
+            )
+        suffix = self.target.suffix.lower()
+        if suffix and suffix in _KNOWN_SUFFIXES and _FORMAT_OF_SUFFIX.get(suffix) is not self.file_format:
+            raise SettingError(
+                f"{self.target}: {suffix} is what files of another format end in, expected {self.file_format.value}; "
+                "name another output, or leave out --to"
             )
 
 

@@ -1,6 +1,7 @@
 """Where files are written before they are proved, and how they get their names."""
 
 import glob
+import itertools
 import secrets
 import shutil
 import tempfile
@@ -8,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssd_detect.conversion.settings import FileFormat
+from ssd_detect.conversion.settings import ConvertSettings, FileFormat
 from ssd_detect.errors import OutputError
 from ssd_detect.files import check_target, explained_writing, give_name, shortened
+from ssd_detect.model.locate import locate
 
 _SAVED_MODEL_FILE = "saved_model.pb"
 # In this order: a TensorFlow checkpoint is there as soon as its index is.
@@ -27,6 +29,17 @@ def target_files(target: Path, file_format: FileFormat) -> tuple[Path, ...]:
     return tuple(target.with_name(target.name + suffix) for suffix in _SUFFIXES[file_format])
 
 
+def check_settings(settings: ConvertSettings) -> None:
+    """Find out whether the source is there and the target may be written, which takes neither NumPy nor TensorFlow.
+
+    Raises:
+        CheckpointError: as `model.locate`.
+        OutputError: as `check_targets`.
+    """
+    sources = locate(settings.checkpoint.given).files
+    check_targets(settings.target, settings.file_format, sources, overwrite=settings.overwrite)
+
+
 def check_targets(target: Path, file_format: FileFormat, sources: Sequence[Path], *, overwrite: bool) -> None:
     """Find out before the work begins whether `target` may be written; `sources` are the files that are converted.
 
@@ -36,9 +49,12 @@ def check_targets(target: Path, file_format: FileFormat, sources: Sequence[Path]
     if file_format is FileFormat.SAVED_MODEL:
         _check_folder(target, sources, overwrite=overwrite)
         return
-    for file in target_files(target, file_format):
-        for source in sources:
-            check_target(file, source, overwrite=overwrite)
+    files = target_files(target, file_format)
+    for file, source in itertools.product(files, sources):
+        if file.exists() and file.samefile(source):  # a truer reason than that others of its files exist
+            raise OutputError(f"{target}: is the input itself; name another output")
+    for file in files:
+        check_target(file, overwrite=overwrite)
 
 
 def _check_folder(target: Path, sources: Sequence[Path], *, overwrite: bool) -> None:

@@ -11,7 +11,7 @@ from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.class_cut import cut_classes
 from ssd_detect.model.facts import Facts, Origin, Weights, gather
 from ssd_detect.model.locate import FoundCheckpoint, locate
-from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest, namesake_of
+from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest, namesake_of, told_by_whom
 from ssd_detect.model.metadata import ABOUT, tells_facts
 from ssd_detect.model.readers.open import open_tensors
 from ssd_detect.model.readers.stored import StoredTensors
@@ -60,9 +60,15 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
     Optimiser slots, moving averages, `global_step` and other extra tensors are ignored.
 
     Raises:
-        CheckpointError: none found, damaged, or of another network; a missing or misshapen variable is named.
-        SettingError: anchors, class names or a class list that do not fit the checkpoint.
+        CheckpointError: none found, damaged, or of another network; a missing or misshapen variable is named. What a
+            manifest or TOML tells does not fit.
+        SettingError: chosen anchors, class names or a class list do not fit the checkpoint.
     """
+    with told_by_whom(settings.given):
+        return _loaded(settings)
+
+
+def _loaded(settings: CheckpointSettings) -> Checkpoint:
     found = locate(settings.given)
     sha256 = sha256_of(found.files)
     entry = _entry(settings.given, found, sha256)

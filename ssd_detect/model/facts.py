@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ssd_detect.boxes.anchors import ANCHOR_PRESETS
 from ssd_detect.conventions import ColourOrder, Source
-from ssd_detect.errors import SettingError
+from ssd_detect.counting import counted
+from ssd_detect.errors import CheckpointError, SettingError, SsdDetectError
 from ssd_detect.model.habits import Habits, habits_of
 from ssd_detect.model.manifest import ManifestEntry
 from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata
@@ -84,7 +85,8 @@ def gather(
         metadata: what the file tells.
 
     Raises:
-        SettingError: anchors or class names that do not fit the weights, or an entry that tells of others.
+        SettingError: the user chose anchors or class names that do not fit the weights.
+        CheckpointError: an entry tells of others; names its file and the key.
     """
     if entry is not None:
         _check_entry(entry, weights)
@@ -96,7 +98,7 @@ def gather(
             values[fact], origins[fact] = told[fact], origin
     colour_order = values.pop("colour_order")
     spec = ModelSpec(size=weights.size, **values)
-    _check(spec, weights)
+    _check(spec, weights, origins, entry)
     return Facts(spec, colour_order, {fact: origins[fact] for fact in habits.facts})
 
 
@@ -132,22 +134,32 @@ def _check_entry(entry: ManifestEntry, weights: Weights) -> None:
     shown = {"size": weights.size, "source": weights.source.value}
     for fact in sorted(told.keys() & entry.told):
         if told[fact] != shown[fact]:
-            raise SettingError(
-                f"{entry.described_in or 'the manifest'} tells of a checkpoint whose {fact} is {told[fact]}, but the "
+            raise CheckpointError(
+                f"{_file_of(entry)} tells of a checkpoint whose {fact} is {told[fact]}, but the "
                 f"{fact} of {weights.name} is {shown[fact]}: another checkpoint, or a wrong word"
             )
 
 
-def _check(spec: ModelSpec, weights: Weights) -> None:
+def _file_of(entry: ManifestEntry | None) -> str:
+    return "the manifest" if entry is None or entry.described_in is None else str(entry.described_in)
+
+
+def _check(spec: ModelSpec, weights: Weights, origins: Mapping[str, Origin], entry: ManifestEntry | None) -> None:
     """Whoever told it may have meant another checkpoint."""
+
+    def fault(fact: str, key: str, words: str) -> SsdDetectError:
+        if origins[fact] in (Origin.USER_FILE, Origin.MANIFEST):
+            return CheckpointError(f"{_file_of(entry)}: {key}: {words}; correct {key} there")
+        return SettingError(words)
+
     if spec.anchors not in ANCHOR_PRESETS:
         raise SettingError(f"anchor preset is {spec.anchors!r}, expected one of {', '.join(ANCHOR_PRESETS)}")
     if ANCHOR_PRESETS[spec.anchors].side != spec.size:
-        raise SettingError(
-            f"anchor preset {spec.anchors} does not fit: the checkpoint {weights.name} is an SSD{spec.size}"
-        )
+        words = f"anchor preset {spec.anchors} does not fit: the checkpoint {weights.name} is an SSD{spec.size}"
+        raise fault("anchors", "anchors", words)
     if len(spec.class_names) != weights.num_classes:
-        raise SettingError(
-            f"the checkpoint {weights.name} has {weights.num_classes - 1} classes (without the background), "
-            f"its list of class names has {len(spec.class_names) - 1}"
+        words = (
+            f"the checkpoint {weights.name} has {counted(weights.num_classes - 1, 'class', 'classes')} (without the "
+            f"background), its list of class names has {len(spec.class_names) - 1}"
         )
+        raise fault("class_names", "classes", words)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import CheckpointError
-from ssd_detect.model.manifest import manifest, manifest_faults
+from ssd_detect.filetypes import other_than_file
+from ssd_detect.model.manifest import manifest, shown_name, told_by_whom, unknown_name
 from ssd_detect.model.readers.sniff import SUFFIXES, Kind, sniff
 
 _DATA_SUFFIX = re.compile(r"\.data-\d{5}-of-(\d{5})$")
+_MOST_TEXT = 1 << 20  # characters of TensorFlow's list of checkpoints
 _V1_NAME = re.compile(r"\.ckpt(-\d+)?$")
 _EXPECTED = (
     "expected a name (ssd-detect checkpoints list tells them), a TensorFlow checkpoint (its prefix, its .index or "
@@ -42,9 +44,10 @@ def locate(given: str) -> FoundCheckpoint:
         CheckpointError: nothing there, several there, or something else; says what was found.
     """
     try:
-        return _located(given)
+        with told_by_whom(given):
+            return _located(given)
     except OSError as error:  # a name that is too long, a folder into which we may not look
-        raise CheckpointError(f"{given}: cannot read the checkpoint: {error.strerror or error}") from error
+        raise CheckpointError(f"{shown_name(given)}: cannot read the checkpoint: {error.strerror or error}") from error
 
 
 def _located(given: str) -> FoundCheckpoint:
@@ -56,8 +59,13 @@ def _located(given: str) -> FoundCheckpoint:
         return _from_prefix(prefix)
     if path.is_file():
         return found_file(path)
-    left_out = "".join(f"; {fault}" for fault in manifest_faults())  # the name may stand in one of those lists
-    raise CheckpointError(f"{given}: no such checkpoint; {_EXPECTED}{left_out}")
+    _check_regular(path)
+    raise unknown_name(given, _EXPECTED)
+
+
+def _check_regular(path: Path) -> None:
+    if other := other_than_file(path):
+        raise CheckpointError(f"{path}: is a {other}, expected a file; copy what it holds to one")
 
 
 def _path_in_manifest(name: str) -> Path:
@@ -114,6 +122,8 @@ def _data_files(prefix: Path) -> list[Path]:
 
 def _from_prefix(prefix: Path) -> FoundCheckpoint:
     index, data = _with_suffix(prefix, ".index"), _data_files(prefix)
+    for file in (index, *data):
+        _check_regular(file)
     if not index.is_file():
         raise CheckpointError(f"{prefix}: {data[0].name} is there, but {index.name} is missing; both are needed")
     if index.stat().st_size == 0:
@@ -155,8 +165,11 @@ def _choice(folder: Path, files: list[Path]) -> list[Path]:
 
 def _latest(folder: Path, indexes: list[Path]) -> list[Path]:
     """Of several checkpoints the one that TensorFlow's `checkpoint` file calls the latest; all, where it does not."""
+    if other_than_file(folder / "checkpoint"):
+        return indexes
     try:
-        text = (folder / "checkpoint").read_text(encoding="utf-8")
+        with (folder / "checkpoint").open(encoding="utf-8") as file:
+            text = file.read(_MOST_TEXT)
     except (OSError, UnicodeDecodeError):
         return indexes
     match = re.search(r'^model_checkpoint_path: "([^"]+)"', text, re.MULTILINE)

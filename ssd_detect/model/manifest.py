@@ -3,7 +3,8 @@
 Imports neither TensorFlow nor NumPy.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import NamedTuple
 
 from ssd_detect.environment import checkpoint_cache, settings_folder
 from ssd_detect.errors import CheckpointError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.hashing import git_blob_of
 from ssd_detect.model.manifest_entry import ManifestEntry as ManifestEntry
 from ssd_detect.model.manifest_file import Place, entries_of, facts_beside
 
+_MOST_SHOWN = 300  # characters
 DEFAULT_CHECKPOINT = "ssd_300_vgg_voc"
 
 
@@ -49,6 +52,32 @@ def manifest() -> Mapping[str, ManifestEntry]:
 def manifest_faults() -> tuple[str, ...]:
     """What is wrong with the user's own lists, one line each."""
     return _users().faults
+
+
+def unknown_name(given: str, words: str) -> CheckpointError:
+    """That there is no such checkpoint: first what is wrong with the lists in which the name may stand."""
+    return CheckpointError("; ".join((*manifest_faults(), f"{shown_name(given)}: no such checkpoint", words)))
+
+
+def shown_name(given: str) -> str:
+    """As much of a name as a line holds."""
+    return given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]}…"
+
+
+@contextmanager
+def told_by_whom(name: str) -> Iterator[None]:
+    """Name the user's list in what goes wrong inside the block, if it describes this one instead of what ships.
+
+    Raises:
+        CheckpointError: as the block.
+    """
+    try:
+        yield
+    except CheckpointError as error:
+        entry = manifest().get(name)
+        if entry is None or not entry.replaces_shipped or str(entry.described_in) in str(error):
+            raise
+        raise CheckpointError(f"{error} ({name} is described in {entry.described_in})") from error
 
 
 def facts_of(path: Path, sha256: str) -> ManifestEntry | None:
@@ -95,8 +124,9 @@ class _Users(NamedTuple):
 def _users() -> _Users:
     """The user's own lists, in the order of their names."""
     entries: dict[str, ManifestEntry] = {}
-    faults = []
     folder = settings_folder()
+    other = None if folder.is_dir() else other_than_file(folder) or ("file" if folder.exists() else None)
+    faults = [f"{folder}: is a {other}, expected the folder of your lists (SSD_DETECT_HOME)"] if other else []
     for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
         try:
             found = entries_of(Place(path, checkpoint_cache(), is_users=True))

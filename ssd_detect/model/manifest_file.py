@@ -4,6 +4,7 @@
 """
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from ssd_detect.classes import BACKGROUND, CLASS_LISTS
 from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
 from ssd_detect.errors import CheckpointError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.model.manifest_entry import FACTS, ManifestEntry, Score
 from ssd_detect.model.spec import SIZES, ModelSpec
 
@@ -22,7 +24,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_PLAIN_NAME = re.compile(r"(?!\.{1,2}$)[^/\\]+")  # of a file in the cache, on every system
+_PLAIN_NAME = re.compile(r"(?!\.{1,2}$)[^/\\\0]+")  # of a file in the cache, on every system
+
+MOST_BYTES = 1 << 20
+"""The manifest that ships has 30 kB; so large a list would know thousands of checkpoints."""
+
+_MOST_SHOWN = 200  # characters of a wrong value
 
 METRICS = ("voc07", "voc12", "coco", "unstated")
 
@@ -64,8 +71,11 @@ def facts_beside(path: Path) -> ManifestEntry | None:
     Raises:
         CheckpointError: as `entries_of`.
     """
-    beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml") if path.name else path)
-    manifest = next((p for p in beside if p != path and p.is_file()), None)
+    path = path if path.name else path.absolute()  # the folder that we are in
+    if not path.name:
+        return None
+    beside = (path.with_name(path.name + ".toml"), path.with_suffix(".toml"))
+    manifest = next((p for p in beside if p != path and os.path.lexists(p)), None)
     if manifest is None:
         return None
     text, content = _read(manifest)
@@ -83,8 +93,16 @@ def facts_beside(path: Path) -> ManifestEntry | None:
 
 
 def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    if other := other_than_file(path):
+        raise CheckpointError(f"{path}: is a {other}, expected a TOML file; remove or rename it")
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise CheckpointError(
+                f"{path}: is larger than {MOST_BYTES:,} bytes, expected a TOML file of at most so many"
+            )
+        text = content.decode("utf-8").replace("\r\n", "\n")
         return text, tomllib.loads(text)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -166,8 +184,10 @@ class _Checker(NamedTuple):
             rule = rules.keys[key]
             try:
                 parsed[rule.field] = rule.parse(value)
+            except _TwiceError as error:
+                raise self.fault(key, f"{key} holds {error} twice, expected each name once") from error
             except (ValueError, TypeError) as error:
-                raise self.fault(key, f"{key} is {value!r}, expected {rule.expected}") from error
+                raise self.fault(key, f"{key} is {_shown(value)}, expected {rule.expected}") from error
             if rule.is_score:
                 parsed[rule.field] = Score(**self.check(value, _SCORE))
         missing = [key for key in rules.required if key not in table]
@@ -205,10 +225,27 @@ def _meant(key: str, keys: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; expected {', '.join(keys)}"
 
 
+class _TwiceError(ValueError):
+    """Names stand once; the text is the one that does not."""
+
+
+def _shown(value: Any) -> str:
+    """As much as a line holds."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(value)
     return value
+
+
+def _file(value: Any) -> str:
+    """NUL ends a name for every system, and is an error for Python."""
+    if "\0" in _text(value):
+        raise ValueError(value)
+    return str(value)
 
 
 def _matching(pattern: str) -> Callable[[Any], str]:
@@ -222,7 +259,7 @@ def _matching(pattern: str) -> Callable[[Any], str]:
 
 def _one_of(*values: Any) -> Callable[[Any], Any]:
     def parse(value: Any) -> Any:
-        if value not in values or isinstance(value, bool):
+        if value not in values or type(value) not in map(type, values):  # 300.0 equals 300
             raise ValueError(value)
         return value
 
@@ -240,8 +277,10 @@ def _class_names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return CLASS_LISTS[_one_of(*CLASS_LISTS)(value)]
     names = tuple(map(_text, value if isinstance(value, list) else ()))
-    if not names or len(set(names)) < len(names):
+    if not names:
         raise ValueError(value)
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise _TwiceError(repr(twice))
     return (BACKGROUND, *names)
 
 
@@ -287,7 +326,7 @@ _PEOPLE_KEYS = {name: _words(name) for name in ("origin", "training_data", "lice
     "measured": _Key("measured", _table, "a table with map, metric and on", is_score=True),
 }
 _FILE_KEYS = {
-    "file": _words("file"),
+    "file": _Key("file", _file, "a text without NUL, the file's name"),
     "url": _Key("urls", _urls, "an http:// or https:// address, or several in brackets"),
     "by_hand": _words("by_hand"),
     "sha256": _Key("sha256", _matching(r"[0-9a-f]{64}"), "64 digits 0-9 and a-f"),

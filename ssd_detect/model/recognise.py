@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssd_detect.conventions import Source
+from ssd_detect.counting import counted
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model import naming
 from ssd_detect.model.foreign import foreign_network
@@ -43,7 +44,7 @@ def recognise(path: Path, shapes: Shapes) -> Recognised:
         example = f"for example {min(shapes)}" if shapes else "none at all"
         raise CheckpointError(
             f"{path}: a checkpoint of another network, expected an SSD300-VGG or SSD512-VGG; it holds "
-            f"{len(shapes)} tensors, {example}"
+            f"{counted(len(shapes), 'tensor')}, {example}"
         )
     size = naming.size_of(source, shapes)
     try:
@@ -79,6 +80,5 @@ def _check_shapes(path: Path, shapes: Shapes, found: Recognised) -> None:
             faults.append(f"{native} has shape {actual}, expected {expected}")
     if faults:
         more = f" (and {len(faults) - 1} more such faults)" if len(faults) > 1 else ""
-        raise CheckpointError(
-            f"{path}: not an SSD{found.size}-VGG with {found.num_classes} classes: variable {faults[0]}{more}"
-        )
+        classes = counted(found.num_classes, "class", "classes")
+        raise CheckpointError(f"{path}: not an SSD{found.size}-VGG with {classes}: variable {faults[0]}{more}")

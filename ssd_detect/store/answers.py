@@ -35,11 +35,15 @@ class RefusedError(Exception):
 
 
 class Body(NamedTuple):
-    """What comes: bytes from `start` on, of `total` in all (None: not told), of this version of the file."""
+    """What comes: bytes from `start` on, of `total` in all (None: not told), of this version of the file.
+
+    `has_ranges`: the server says that it sends parts of the file.
+    """
 
     start: int
     total: int | None
     version: str
+    has_ranges: bool
 
 
 def body_of(response: requests.Response, start: int, version: str) -> Body:
@@ -88,11 +92,14 @@ def _body(response: requests.Response, start: int, version: str) -> Body:
     now = version_of(response)
     if response.status_code == HTTPStatus.OK:
         length = response.headers.get("Content-Length", "")
-        return Body(0, int(length) if re.fullmatch(_NUMBER, length) else None, now)
+        ranges = response.headers.get("Accept-Ranges", "").strip().lower()
+        if ranges == "none":
+            now = ""  # it cannot be completed
+        return Body(0, int(length) if re.fullmatch(_NUMBER, length) else None, now, ranges == "bytes")
     told = re.fullmatch(rf"bytes ({_NUMBER})-\d+/({_NUMBER}|\*)", response.headers.get("Content-Range", "").strip())
     if told is None or int(told[1]) != start or (now and now != version):
         raise BrokenOffError("the server sent another part than the one asked for")
-    return Body(start, None if told[2] == "*" else int(told[2]), version)
+    return Body(start, None if told[2] == "*" else int(told[2]), version, True)
 
 
 def version_of(response: requests.Response) -> str:

@@ -4,11 +4,14 @@ Built on requests and urllib3, which are well kept, and honour proxies (HTTP_PRO
 REQUESTS_CA_BUNDLE. pooch was looked at: it cannot go on with half a file, nor check the id that git gives one.
 """
 
+import http.client
 import shutil
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from itertools import chain
 from urllib.parse import urljoin
 
 import requests
@@ -119,21 +122,29 @@ def _save(
 ) -> None:
     """Write what comes behind what is there, and see that it is all."""
     _check_room(part, body)
-    if body.start == 0:
-        part.begin(url, body.version)
     here = body.start
+    blocks = _blocks(response, timeout_seconds)
+    if here == 0:
+        first = next(blocks, b"")
+        _check_beginning(response, first, body)
+        part.begin(url, body.version, has_ranges=body.has_ranges)
+        blocks = chain([first], blocks)
     with explained_writing(part.target), part.path.open("ab") as file:
-        for block in _blocks(response, timeout_seconds):
-            if here == 0 and is_web_page(response, block):
-                raise RefusedError("the server sent a web page, expected weights; get the file by hand")
+        for block in blocks:
             here += len(block)
             _check_size(here, body)
             file.write(block)
             listener.on_bytes(here, body.total)
     if body.total is not None and here < body.total:
         raise BrokenOffError(f"the connection broke off after {here:,} of {body.total:,} bytes")
-    if here == 0:
-        raise BrokenOffError("the server sent 0 bytes")
+
+
+def _check_beginning(response: requests.Response, first: bytes, body: Body) -> None:
+    """Before anything is written, or what is here already is forgotten for it."""
+    if first and is_web_page(response, first):
+        raise RefusedError("the server sent a web page, expected weights; get the file by hand")
+    if not first and not body.total:
+        raise RefusedError("the server sent 0 bytes, expected weights")
 
 
 def _check_room(part: Part, body: Body) -> None:
@@ -176,6 +187,8 @@ def _explained(timeout_seconds: float) -> Iterator[None]:
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise BrokenOffError(f"nothing came for {timeout_seconds:g} seconds") from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        if _is_no_http(error):
+            raise RefusedError("what answers there does not speak HTTP; correct the address") from error
         raise BrokenOffError(_reason(error)) from error
     except ValueError as error:  # of the standard library, on addresses that make no sense
         raise RefusedError(_NO_ADDRESS) from error
@@ -188,8 +201,38 @@ def _reason(error: Exception) -> str:
         return "the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer as one"
     if isinstance(error, requests.exceptions.TooManyRedirects):
         return f"redirects more than {_MAX_REDIRECTS} times"
+    if isinstance(error, requests.exceptions.InvalidSchema) and "SOCKS" not in str(error):
+        return "leads to no address that begins with http:// or https://, expected one that does"
     if isinstance(error, _FOREVER):
         return _NO_ADDRESS
     if isinstance(error, urllib3.exceptions.ProtocolError):
         return "the connection broke off"
-    return "the server cannot be reached, or does not speak HTTP as it should"
+    return f"the server cannot be reached: {_why_unreachable(error)}"
+
+
+def _why_unreachable(error: BaseException) -> str:
+    causes = list(_causes(error))
+    if any(isinstance(cause, socket.gaierror | urllib3.exceptions.NameResolutionError) for cause in causes):
+        return "its name is not found"
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return "it refuses the connection"
+    told = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    return next(told, "the connection broke off before it answered")
+
+
+def _is_no_http(error: BaseException) -> bool:
+    """An answer that is none. That of one who hangs up is an empty one, and no reason to give up."""
+    return any(
+        isinstance(cause, http.client.HTTPException)
+        and not isinstance(cause, http.client.RemoteDisconnected | http.client.IncompleteRead)
+        for cause in _causes(error)
+    )
+
+
+def _causes(error: BaseException, depth: int = 8) -> Iterator[BaseException]:
+    """The error and those in it: both libraries wrap one in the other, each in a way of its own."""
+    yield error
+    inner = (error.__cause__, error.__context__, getattr(error, "reason", None), *error.args)
+    for cause in inner if depth else ():
+        if isinstance(cause, BaseException):
+            yield from _causes(cause, depth - 1)

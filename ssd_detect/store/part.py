@@ -4,8 +4,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from ssd_detect.files import explained_writing
+
+Prospect: TypeAlias = Literal["goes on", "may go on", "begins anew"]
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,30 @@ class Part:
         except (OSError, ValueError, TypeError, KeyError):
             return ""
 
-    def begin(self, url: str, version: str) -> None:
+    def prospect(self) -> Prospect | None:
+        """What the next try will do with what is here; None: nothing is, or nobody knows where it is from."""
+        try:
+            label = json.loads(self._label.read_text(encoding="utf-8"))
+            if not self.size:
+                return None
+            return ("goes on" if label["has_ranges"] else "may go on") if label["version"] else "begins anew"
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def begin(self, url: str, version: str, *, has_ranges: bool = False) -> None:
         """Forget what is here, and begin anew.
+
+        Args:
+            has_ranges: the server has said that it sends parts.
 
         Raises:
             OutputError: cannot be written.
         """
+        label = {"url": _mark(url), "version": version, "has_ranges": has_ranges}
         with explained_writing(self.target):
             self._label.unlink(missing_ok=True)
             self.path.write_bytes(b"")
-            self._label.write_text(json.dumps({"url": _mark(url), "version": version}), encoding="utf-8")
+            self._label.write_text(json.dumps(label), encoding="utf-8")
 
     def discard(self) -> None:
         """Remove it.

@@ -6,9 +6,10 @@ from typing import Literal
 
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.files import explained_writing, give_name
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.locks import held_alone
-from ssd_detect.media.sources.urls import is_url, shown_url
-from ssd_detect.model.manifest import ManifestEntry
+from ssd_detect.media.sources.urls import WEB_SCHEMES, is_url, shown_url
+from ssd_detect.model.manifest import ManifestEntry, shown_name
 from ssd_detect.model.readers.sniff import sniff
 from ssd_detect.store.download import download
 from ssd_detect.store.listener import Listener
@@ -87,6 +88,9 @@ def _sources(entry: ManifestEntry, settings: PullSettings) -> tuple[str, ...]:
     sources = entry.urls if settings.given is None else (settings.given,)
     if not sources:
         raise CheckpointError(f"{entry.name}: has no address to fetch it from: {entry.how_to_get}")
+    for source in sources:
+        if is_url(source) and not source.lower().startswith(tuple(f"{scheme}://" for scheme in WEB_SCHEMES)):
+            raise CheckpointError(f"{shown_url(source)}: expected a file, or an address with http:// or https://")
     from_network = any(map(is_url, sources))
     if from_network and not entry.is_verifiable and not settings.accept_unverified:
         raise CheckpointError(
@@ -135,7 +139,13 @@ def _check_content(part: Part, source: str) -> None:
 
 def _copy(source: Path, part: Part, listener: Listener) -> None:
     """A file that a person brought; the copy of an earlier try is of no use."""
-    if not source.is_file():
+    if other := other_than_file(source):
+        raise CheckpointError(f"{source}: is a {other}, expected the checkpoint's file or its address")
+    try:
+        is_file = source.is_file()
+    except OSError as error:
+        raise CheckpointError(f"{shown_name(str(source))}: cannot be read: {error.strerror or error}") from error
+    if not is_file:
         raise CheckpointError(f"{source}: no such file, expected the checkpoint or its address")
     part.discard()
     total = source.stat().st_size

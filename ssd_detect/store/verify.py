@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from ssd_detect.files import explained_writing, whole_file
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.locate import locate
 from ssd_detect.model.manifest import ManifestEntry, entry_of
@@ -72,7 +73,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
     Raises:
         CheckpointError: there is none.
     """
-    return (path,) if path.is_file() else locate(str(path)).files
+    try:
+        is_file = path.is_file()
+    except OSError:  # too long for a name; what looks for it says so
+        is_file = False
+    return (path,) if is_file else locate(str(path)).files
 
 
 def note_of(path: Path) -> Path:
@@ -82,6 +87,8 @@ def note_of(path: Path) -> Path:
 
 def noted_sha256(path: Path) -> str | None:
     """The SHA-256 that a file had when it was fetched; None: not noted."""
+    if other_than_file(note_of(path)):
+        return None
     try:
         return note_of(path).read_text(encoding="utf-8").split()[0]
     except (OSError, UnicodeDecodeError, IndexError):

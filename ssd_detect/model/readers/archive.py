@@ -17,7 +17,8 @@ MOST_TIMES = 200
 """A zip may expand to 200 times its size; weights hardly shrink at all, bombs a thousandfold."""
 
 _ALWAYS_BYTES = 16 << 20  # what is this small does no harm, however often it goes into the archive
-_FAULTS: tuple[type[Exception], ...] = (DamagedError, RefusedError, OSError, *ZIP_ERRORS)
+_REFUSALS = (RefusedError, RuntimeError)  # the latter of what is encrypted, or of a kind that Python does not know
+_DAMAGE: tuple[type[Exception], ...] = (DamagedError, *ZIP_ERRORS)
 _BLOCK_BYTES = 1 << 20
 _BUNDLE_FILE = re.compile(r"\.(index|data-\d{5}-of-\d{5})")
 
@@ -39,8 +40,17 @@ def unpack(archive_path: Path, folder: Path) -> Path:
                 target = folder / name
                 target.parent.mkdir(exist_ok=True)
                 allowed -= _copy(archive, member, target, allowed)
-    except _FAULTS as error:
+    except _REFUSALS as error:
         raise CheckpointError(f"{archive_path}: cannot unpack this zip: {error}") from error
+    except OSError as error:
+        raise CheckpointError(f"{archive_path}: cannot unpack this zip: {error.strerror or error}") from error
+    except _DAMAGE as error:
+        reason = str(error) or type(error).__name__
+        if not zipfile.is_zipfile(archive_path):  # its directory stands at its end
+            reason = "its end is missing"
+        raise CheckpointError(
+            f"{archive_path}: cannot unpack this zip: it is cut off or damaged ({reason}); copy or download it again"
+        ) from error
     return folder / next(iter(members.values()))
 
 

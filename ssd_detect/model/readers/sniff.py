@@ -56,9 +56,26 @@ def sniff(path: Path) -> Sniffed:
         return Sniffed(None, "an empty file")
     if tail == TABLE_MAGIC:
         return Sniffed("tensorflow-v1")
-    return _by_signature(head) or _zip(path, head) or _text(head) or _safetensors(path, head) or _message(path)
+    return _safetensors(path, head) or _by_signature(head) or _zip(path, head) or _text(head) or _message(path)
 
 
+_PICTURES = (
+    *((0, mark) for mark in (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")),
+    *((4, b"ftyp" + brand) for brand in (b"heic", b"heix", b"heif", b"mif1", b"msf1", b"avif", b"avis")),
+    (8, b"WEBP"),
+    (6, b"\0\0\0\0\x36\0\0\0"),  # BMP: two reserved words, then where the pixels begin, mostly
+    (6, b"\0\0\0\0\x8a\0\0\0"),
+)
+_VIDEOS = (
+    (4, b"ftyp"),
+    (4, b"moov"),
+    (0, b"\x1aE\xdf\xa3"),
+    (8, b"AVI LIST"),
+    (0, b"FLV\1"),
+    (0, b"OggS"),
+    (0, b"\0\0\1\xba"),
+)
+_PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _SIGNATURES: tuple[tuple[int, bytes, Sniffed], ...] = (
     (0, _HDF5, Sniffed("keras")),
     (0, _TORCH_PICKLE, Sniffed("pytorch")),
@@ -70,6 +87,11 @@ _SIGNATURES: tuple[tuple[int, bytes, Sniffed], ...] = (
     (0, b"Rar!\x1a\x07", Sniffed(None, "a RAR archive; unpack it and give what is inside")),
     (257, b"ustar", Sniffed(None, "a tar archive; unpack it and give what is inside")),
     (0, b"\x93NUMPY", Sniffed(None, "a NumPy array")),
+    *((place, mark, Sniffed(None, "a picture")) for place, mark in _PICTURES),
+    *((place, mark, Sniffed(None, "a video")) for place, mark in _VIDEOS),
+    *((0, mark, Sniffed(None, "a program")) for mark in _PROGRAMS),
+    (0, b"%PDF-", Sniffed(None, "a PDF document")),
+    (0, b"SQLite format 3\0", Sniffed(None, "an SQLite database")),
     *(
         (0, bytes([0x80, protocol]), Sniffed(None, "a Python pickle, which may run any program, and no PyTorch file"))
         for protocol in range(2, 6)
