@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -377,6 +378,8 @@ class TestYolo:
         [
             ("val: gone\nnames: [dog]\n", FormatError, "none of gone is there; looked below"),
             ("val: images\nnames: dog\n", FormatError, "names is neither a list nor a mapping"),
+            ("val: images\nnames: {0: dog, 0: cat}\n", FormatError, "line 2: the key '0' stands there twice"),
+            ("val: images\nnames: {0: dog, 00: cat}\n", FormatError, "names has a class number twice"),
             ("val: images\nnames: {dog: 0}\n", FormatError, "names is neither a list nor a mapping"),
             ("val: images\nnames: [dog\n", FormatError, "line 2: expected one pair of brackets"),
             ("val: &x images\nnames: [dog]\n", FormatError, "line 1: '&x images' is of a form that is not understood"),
@@ -386,6 +389,40 @@ class TestYolo:
         path = written(yolo(tmp_path, LINE) / "data.yaml", yaml)
         with pytest.raises(error, match=f"{path}: {message}"):
             open_dataset(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("yaml", "reason"),
+        [
+            ("", "is empty"),
+            ("train: images\n", "has no names"),
+            ("nc: 2\n", "has no names and no train, val or test"),
+            ("names: [dog]\n", "has no train, val or test"),
+            ("train: &x images\n", "line 1: '&x images' is of a form"),
+            ("'names': !!seq [dog]\n", "line 1: '!!seq .*' is of a form"),
+            (b"\x00\x93\xff", "line 1: '.*', expected a key"),
+        ],
+    )
+    def test_odd_yaml_is_told_with_the_reason(self, tmp_path: Path, yaml: str | bytes, reason: str) -> None:
+        path = written(yolo(tmp_path, LINE, names="") / "data.yaml", yaml)
+        (problem,) = [p for p in open_dataset(tmp_path).problems if p.kind != "encoding"]
+        assert (problem.kind, problem.file) == ("class-nameless", path)
+        assert re.match(f"does not name the 1 class: {reason}", problem.text)
+        with pytest.raises(FormatError, match=f"^{path}: is no data set: {reason}.*; expected names, and train"):
+            open_dataset(path)
+
+    def test_pipes_and_devices_are_never_read(self, tmp_path: Path) -> None:
+        root = yolo(tmp_path / "set", LINE, names="")
+        os.mkfifo(root / "val.txt")
+        written(root / "data.yaml", "val: val.txt\nnames: [dog]\n")
+        with pytest.raises(FormatError, match=r"val\.txt: cannot be read: is a pipe, expected a file$"):
+            open_dataset(root)
+        for name in ("a.json", "a.yaml"):
+            os.mkfifo(tmp_path / name)
+            with pytest.raises(FormatError, match=f"{name}: is a pipe, expected a VOC folder"):
+                open_dataset(tmp_path / name)
+        os.mkfifo(written(voc(tmp_path / "voc", DOG) / "ImageSets/Main/a.txt", "a").with_name("test.txt"))
+        with pytest.raises(FormatError, match=r"test\.txt: cannot be read: is a pipe"):
+            open_dataset(tmp_path / "voc", split="test")
 
     def test_pictures_cannot_be_elsewhere(self, tmp_path: Path) -> None:
         with pytest.raises(SettingError, match="leave --pictures out"):
@@ -404,7 +441,8 @@ class TestRefusals:
         path = picture(tmp_path / name) if name.endswith("jpg") else written(tmp_path / name, "{}")
         for one in (tmp_path, path):
             with pytest.raises(
-                FormatError, match=f"^{one}: (holds|is) no data set; (looked for|expected) a VOC folder"
+                FormatError,
+                match=f"^{one}: (holds|is) no data set(; (looked for|expected) a VOC folder|: line 1: '{{}}')",
             ):
                 open_dataset(one)
 

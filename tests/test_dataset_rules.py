@@ -1,6 +1,7 @@
 """Each kind of problem, on data sets that have just that: what is told, and what is done."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,20 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("no labels", then(yolo_of("0 .5 .5 .1 .1"), lambda r: picture(r / "images/b.jpg")), ["labels-missing"], 1),
     ("labels are a folder", then(yolo_of("0 .5 .5 .1 .1"), lambda r: picture(r / "images/b.jpg"),
                                  lambda r: (r / "labels/b.txt").mkdir()), ["labels-damaged"], 1),
+    ("XML is a pipe", then(voc_of(GOOD), lambda r: os.mkfifo(r / "Annotations/A.xml")), ["annotation-damaged"], 1),
+    ("picture is a pipe", then(voc_with(b=voc_xml(file="b.jpg")), lambda r: os.mkfifo(r / "JPEGImages/b.jpg")),
+     ["picture-unreadable"], 1),
+    ("picture is a device", then(yolo_of("0 .5 .5 .1 .1"), lambda r: (r / "images/b.jpg").symlink_to("/dev/zero")),
+     ["picture-unreadable"], 1),
+    ("picture is a pipe, COCO", then(coco_of(coco_object(), images=[IMAGE, {"id": 8, "file_name": "b.jpg"}]),
+                                     lambda r: os.mkfifo(r / "images/b.jpg")), ["picture-missing"], 1),
+    ("JSON beside is a pipe", then(coco_of(coco_object()), lambda r: os.mkfifo(r / "annotations/b.json")), [], 1),
+    ("labels are a pipe", then(yolo_of("0 .5 .5 .1 .1"), lambda r: picture(r / "images/b.jpg"),
+                               lambda r: os.mkfifo(r / "labels/b.txt")), ["labels-damaged"], 1),
+    ("labels of no picture are a pipe", then(yolo_of("0 .5 .5 .1 .1"), lambda r: os.mkfifo(r / "labels/b.txt")),
+     ["labels-damaged"], 1),
+    ("YAML is a pipe", then(yolo_of("0 .5 .5 .1 .1", names=""), lambda r: os.mkfifo(r / "data.yaml")),
+     ["class-nameless"], 1),
     ("labels without picture", then(yolo_of("0 .5 .5 .1 .1"), lambda r: written(r / "labels/b.txt", "0 1 1 1 1")),
      ["picture-missing"], 1),
     ("labels in common", then(yolo_of("0 .5 .5 .1 .1"), lambda r: picture(r / "images/a.png")), ["picture-twice"], 1),

@@ -72,6 +72,9 @@ def test_says_what_pyyaml_says(text: str) -> None:
         ('val: "a\\q"\n', "line 1: .* is no quoted text"),
         ("\tval: x\n", "line 1: a tab"),
         ("- a\n- b\n", "line 1: '- a', expected a key"),
+        ("names:\n  0: a\n  0: b\n", "line 3: the key '0' stands there twice"),
+        ("names: {0: a, '0': b}\n", "line 1: the key '0' stands there twice"),
+        ("val: a\nnames: [a]\n'val': b\n", "line 3: the key 'val' stands there twice"),
         ("just words\n", "line 1: 'just words', expected a key"),
     ],
 )

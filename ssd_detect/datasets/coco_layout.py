@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from ssd_detect.datasets.listing import child_folder, folders_in
+from ssd_detect.datasets.texts import head_of
 from ssd_detect.errors import FormatError
 from ssd_detect.media.sources.folders import exists
 
@@ -14,10 +15,7 @@ _MEMBER = re.compile(rb'"(?:images|annotations|categories|licenses)"\s*:\s*\[')
 
 def is_coco_file(path: Path) -> bool:
     """Whether a file begins like COCO's annotations; not that it is whole."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    head = head_of(path, _HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(b"{") and _MEMBER.search(head) is not None
 
 

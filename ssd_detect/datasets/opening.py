@@ -14,6 +14,7 @@ from ssd_detect.datasets.voc_layout import find_voc
 from ssd_detect.datasets.yolo import read_yolo_dataset
 from ssd_detect.datasets.yolo_layout import find_yolo, find_yolo_file
 from ssd_detect.errors import FormatError, SettingError
+from ssd_detect.filetypes import other_than_file
 
 _EXPECTED = (
     "a VOC folder (Annotations/*.xml and JPEGImages, or XML files beside their pictures), a COCO file (JSON with "
@@ -57,6 +58,8 @@ def open_dataset(
 
 
 def _read_file(request: ReadRequest, log: ProblemLog) -> RawDataset:
+    if other := other_than_file(request.path):
+        raise FormatError(f"{request.path}: is a {other}, expected {_EXPECTED}")
     if is_coco_file(request.path):
         return read_coco_dataset(request.path, request, log)
     if place := find_yolo_file(request.path, request.split, log):

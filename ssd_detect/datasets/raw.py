@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ssd_detect.datasets.dataset import DatasetKind, Treatment
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.errors import FormatError, PictureError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.media.pictures import picture_size
 
 Corners = tuple[float, float, float, float]
@@ -90,6 +91,9 @@ def check_found(
 
 def size_or_problem(path: Path, log: ProblemLog) -> tuple[int, int] | None:
     """(width, height) of the upright picture; None, and a problem, where it cannot be read."""
+    if other := other_than_file(path):
+        log.add("picture-unreadable", path, f"is a {other}, expected a picture file")
+        return None
     try:
         return picture_size(path, name=str(path))
     except PictureError as error:

@@ -1,11 +1,13 @@
 """Texts that people and tools have written: any encoding that can be told, in or out of XML."""
 
+import errno
 import re
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from ssd_detect.datasets.rules import ProblemLog
+from ssd_detect.filetypes import other_than_file
 
 MOST_XML_BYTES = 64 * 2**20
 """A larger XML file is refused: an object takes about 300 bytes, so this is some 200,000 in one picture."""
@@ -13,13 +15,33 @@ MOST_XML_BYTES = 64 * 2**20
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 
 
+def read_regular(path: Path, most: int = -1) -> bytes:
+    """The first `most` bytes of a regular file, or all.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or device, whose reading may never end.
+    """
+    if other := other_than_file(path):
+        raise OSError(errno.EINVAL, f"is a {other}, expected a file", str(path))
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+def head_of(path: Path, most: int) -> bytes:
+    """The first bytes of a file; none of what cannot be read."""
+    try:
+        return read_regular(path, most)
+    except OSError:
+        return b""
+
+
 def read_text(path: Path, log: ProblemLog) -> str:
     """The text of a file, without a mark of byte order.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: as `read_regular`.
     """
-    return decoded(path.read_bytes(), path, log)
+    return decoded(read_regular(path), path, log)
 
 
 def decoded(data: bytes, path: Path, log: ProblemLog) -> str:

@@ -27,7 +27,7 @@ from ssd_detect.datasets.raw import (
     size_or_problem,
 )
 from ssd_detect.datasets.rules import ProblemLog
-from ssd_detect.datasets.texts import parse_xml
+from ssd_detect.datasets.texts import parse_xml, read_regular
 from ssd_detect.datasets.voc_layout import VocPlace, annotation_files, split_keys
 from ssd_detect.formats.file_names import text_to_name
 from ssd_detect.formats.json_values import LARGEST
@@ -153,7 +153,7 @@ class _Matching:
 
 def _root(path: Path, log: ProblemLog) -> Element | None:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         if not data.strip():
             log.add("annotation-empty", path, "holds nothing (0 bytes, or blanks)")
             return None

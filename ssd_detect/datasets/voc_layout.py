@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ssd_detect.datasets.listing import child_folder, files_below, folders_in, stem_key
 from ssd_detect.datasets.rules import ProblemLog
-from ssd_detect.datasets.texts import read_text
+from ssd_detect.datasets.texts import head_of, read_text
 from ssd_detect.errors import FormatError, SettingError
+from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.media.sources.signatures import is_picture_suffix
 
 _ANNOTATIONS = ("annotations", "annotation", "xml", "xmls", "labels")
@@ -78,9 +79,8 @@ def _holds_annotations(folder: Path, *, below: bool = True) -> bool:
     looked_into = 0
     for path in files:
         if path.suffix.lower() == ".xml":
-            with path.open("rb") as file:
-                if b"<annotation" in file.read(_HEAD_BYTES).replace(b"\0", b""):  # UTF-16 is ASCII and zeros
-                    return True
+            if b"<annotation" in head_of(path, _HEAD_BYTES).replace(b"\0", b""):  # UTF-16 is ASCII and zeros
+                return True
             looked_into += 1
             if looked_into == _MOST_LOOKED_INTO:
                 return False
@@ -106,13 +106,16 @@ def split_keys(place: VocPlace, split: str, known: Container[str], log: ProblemL
 
     Raises:
         SettingError: no such split; the message names those that there are.
+        FormatError: its file cannot be read.
     """
     found = _split_files(place.root)
     if split not in found:
         there = ", ".join(found) or "none: the folder has no ImageSets/Main/*.txt"
         raise SettingError(f"{place.root}: no split {split!r}; there are {there}")
     path, keys = found[split], dict[str, int]()
-    for number, line in enumerate(read_text(path, log).splitlines(), 1):
+    with explained_reading(path):
+        lines = read_text(path, log).splitlines()
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         key, is_odd = _split_key(line.strip(), known)

@@ -7,7 +7,7 @@ are passed over. All else is an error, never a guess. All values stay text: `0`,
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 Value = str | list[str] | dict[str, str]
@@ -34,6 +34,8 @@ def parse_yaml_subset(text: str, wanted: Collection[str]) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for key, lines in _entries(text):
         name = _scalar(key, lines[0].number)
+        if name in found:
+            raise ValueError(f"line {lines[0].number}: the key {name!r} stands there twice; leave one out")
         if name in wanted:
             found[name] = _value(lines)
     return found
@@ -94,7 +96,16 @@ def _value(lines: Sequence[_Line]) -> Value:
         raise ValueError(f"line {below[0].number}: expected a list or a mapping of texts, a line each, indented alike")
     if below[0].text.startswith("-"):
         return [_item(line) for line in below]
-    return dict(_pair(line) for line in below)
+    return _mapping((*_pair(line), line.number) for line in below)
+
+
+def _mapping(pairs: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value, number in pairs:
+        if key in found:
+            raise ValueError(f"line {number}: the key {key!r} stands there twice; leave one out")
+        found[key] = value
+    return found
 
 
 def _item(line: _Line) -> str:
@@ -130,7 +141,7 @@ def _flow(text: str, number: int) -> Value:
     if closing == "]" and all(len(part) == 1 and part[0] != ":" for part in parts):
         return [_scalar(part[0], number) for part in parts]
     if closing == "}" and all(len(part) in (2, 3) and part[1] == ":" for part in parts):
-        return {_scalar(part[0], number): _scalar("".join(part[2:]), number) for part in parts}
+        return _mapping((_scalar(part[0], number), _scalar("".join(part[2:]), number), number) for part in parts)
     raise ValueError(f"line {number}: expected texts with commas between them")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ssd_detect.classes import BACKGROUND
+from ssd_detect.counting import counted
 from ssd_detect.datasets.dataset import DatasetKind
 from ssd_detect.datasets.fitting import Tell
 from ssd_detect.datasets.raw import (
@@ -24,6 +25,7 @@ from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yolo_layout import YoloPlace, label_file, looks_like_labels
 from ssd_detect.errors import SettingError
+from ssd_detect.filetypes import other_than_file
 from ssd_detect.media.sources.folders import exists
 
 _MOST_SHARE = 2.0  # a number above it is one of pixels
@@ -56,7 +58,11 @@ def _class_names(place: YoloPlace, reader: "_Reader", log: ProblemLog) -> tuple[
     if place.num_classes and place.num_classes != str(len(names)):
         log.add("class-count", place.source, f"nc is {place.num_classes}, but names has {len(names)}")
     if reader.is_nameless:
-        log.add("class-nameless", place.source, f"no data.yaml or classes.txt names the {len(names)} classes")
+        num = counted(len(names), "class", "classes")
+        if place.odd_yaml:
+            log.add("class-nameless", place.odd_yaml[0], f"does not name the {num}: {place.odd_yaml[1]}")
+        else:
+            log.add("class-nameless", place.source, f"no data.yaml or classes.txt names the {num}")
         names = {i: _number_name(i) for i in range(max(names, default=0) + 1)}
     known: dict[str, None] = {}
     for i, name in sorted(names.items()):
@@ -74,7 +80,11 @@ def _tell_lonely_labels(pictures: Sequence[Path], log: ProblemLog) -> None:
     used = {label_file(path) for path in pictures}
     for folder in sorted({path.parent for path in used}):
         for path in sorted(folder.glob("*.txt")):
-            if path not in used and looks_like_labels(path):
+            if path in used:
+                continue
+            if other := other_than_file(path):
+                log.add("labels-damaged", path, f"is a {other}, expected a file")
+            elif looks_like_labels(path):
                 log.add("picture-missing", path, "no picture has its name")
 
 

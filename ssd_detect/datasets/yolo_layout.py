@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ssd_detect.datasets.listing import child_folder, files_below, folders_in, pictures_below, stem_key
 from ssd_detect.datasets.rules import ProblemLog
-from ssd_detect.datasets.texts import read_text
+from ssd_detect.datasets.texts import head_of, read_text
 from ssd_detect.datasets.yaml_subset import Value, parse_yaml_subset
 from ssd_detect.errors import FormatError, SettingError
 from ssd_detect.formats.file_reading import explained_reading
@@ -21,6 +21,8 @@ from ssd_detect.media.sources.folders import exists
 SPLITS = ("train", "val", "test")
 _ALIASES = {"valid": "val", "validation": "val"}
 _KEYS = ("path", *SPLITS, "names", "nc")
+_YAML, _USUAL_STEMS = (".yaml", ".yml"), ("data", "dataset")
+_ANY_SPLIT = "train, val or test"
 _NAME_FILES = ("classes.txt", "obj.names", "classes.names")
 _MOST_LOOKED_INTO = 20  # files, lines
 _LONGEST_LINE = 1 << 16
@@ -37,6 +39,7 @@ class YoloPlace:
         names: class number, from 0 -> name; None where no file tells.
         num_classes: as `nc` says.
         is_listed: the pictures come from a list, so that other labels beside theirs mean nothing.
+        odd_yaml: a `data.yaml` that names no classes, and why.
     """
 
     source: Path
@@ -45,6 +48,7 @@ class YoloPlace:
     names: dict[int, str] | None
     num_classes: str = ""
     is_listed: bool = False
+    odd_yaml: tuple[Path, str] | None = None
 
 
 def label_file(picture: Path) -> Path:
@@ -61,8 +65,8 @@ def label_file(picture: Path) -> Path:
 
 def looks_like_labels(path: Path) -> bool:
     """Whether one of the first lines of a text file is a class number and at least four more numbers."""
-    with path.open("rb") as file:
-        return any(_is_label_line(file.readline(_LONGEST_LINE)) for _ in range(_MOST_LOOKED_INTO))
+    lines = head_of(path, _MOST_LOOKED_INTO * _LONGEST_LINE).split(b"\n", _MOST_LOOKED_INTO)
+    return any(_is_label_line(line[:_LONGEST_LINE]) for line in lines[:_MOST_LOOKED_INTO])
 
 
 def _is_label_line(line: bytes) -> bool:
@@ -80,34 +84,48 @@ def find_yolo(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace | N
         FormatError: several YAML files, or a damaged one.
         SettingError: it has no such split.
     """
-    files = [p for p in sorted(folder.iterdir()) if p.suffix.lower() in (".yaml", ".yml") and _is_data_file(p, log)]
-    named = [p for p in files if p.stem.lower() in ("data", "dataset")]
+    faults = {p: _fault_of(p, log) for p in sorted(folder.iterdir()) if p.suffix.lower() in _YAML and not p.is_dir()}
+    files = [p for p, fault in faults.items() if fault is None]
+    named = [p for p in files if p.stem.lower() in _USUAL_STEMS]
     if len(named or files) > 1:
         names = ", ".join(p.name for p in files)
         raise FormatError(f"{folder}: holds {len(files)} YAML files of YOLO data sets: {names}; name one of them")
     if files:
         return find_yolo_file((named or files)[0], split, log)
-    return _bare_folder(folder, split, log)
+    odd = next(((p, fault) for p, fault in faults.items() if fault and p.stem.lower() in _USUAL_STEMS), None)
+    return _bare_folder(folder, split, log, odd)
 
 
-def _is_data_file(path: Path, log: ProblemLog) -> bool:
+def _fault_of(path: Path, log: ProblemLog) -> str | None:
+    """Why a YAML file describes no data set; None if it does, or would but for damage that reading it tells."""
     try:
-        found = parse_yaml_subset(read_text(path, log), _KEYS)
-    except (ValueError, OSError):
-        lines = path.read_text(encoding="latin-1").splitlines()
-        return any(line.startswith("names:") for line in lines) and any(line.startswith(SPLITS) for line in lines)
-    return "names" in found and any(name in found for name in SPLITS)
+        text = read_text(path, log)
+    except OSError as error:
+        return error.strerror or str(error)
+    try:
+        found = parse_yaml_subset(text, _KEYS)
+    except ValueError as error:
+        lines = text.splitlines()
+        is_meant = any(line.startswith("names:") for line in lines) and any(line.startswith(SPLITS) for line in lines)
+        return None if is_meant else str(error)
+    if not text.strip():
+        return "is empty"
+    lacking = [key for key, is_there in (("names", "names" in found), (_ANY_SPLIT, found.keys() & SPLITS))
+               if not is_there]  # fmt: skip
+    return f"has no {' and no '.join(lacking)}" if lacking else None
 
 
 def find_yolo_file(path: Path, split: str | None, log: ProblemLog) -> YoloPlace | None:
-    """The data set that a YAML file describes; None if it is no such file.
+    """The data set that a YAML file describes; None if the suffix is not that of one.
 
     Raises:
-        FormatError: damaged, or none of its folders is there.
+        FormatError: damaged, without names or splits, or none of its folders is there.
         SettingError: it has no such split.
     """
-    if path.suffix.lower() not in (".yaml", ".yml") or not _is_data_file(path, log):
+    if path.suffix.lower() not in _YAML:
         return None
+    if fault := _fault_of(path, log):
+        raise FormatError(f"{path}: is no data set: {fault}; expected names, and {_ANY_SPLIT}")
     with explained_reading(path):
         values = parse_yaml_subset(read_text(path, log), _KEYS)
         names = _names(values["names"])
@@ -117,7 +135,7 @@ def find_yolo_file(path: Path, split: str | None, log: ProblemLog) -> YoloPlace 
     if not places:
         raise FormatError(f"{path}: none of {', '.join(entries)} is there; looked below {base}")
     pictures = dict.fromkeys(p for place in places for p in _pictures_at(place, base, log))
-    is_listed = any(place.is_file() for place in places)
+    is_listed = any(not place.is_dir() for place in places)
     return YoloPlace(path, base, [*pictures], names, str(values.get("nc", "")), is_listed)
 
 
@@ -125,6 +143,8 @@ def _names(value: Value) -> dict[int, str]:
     if isinstance(value, list):
         return dict(enumerate(value))
     if isinstance(value, dict) and all(key.isdecimal() for key in value):
+        if len({int(key) for key in value}) < len(value):
+            raise ValueError("names has a class number twice, expected each once")
         return {int(key): name for key, name in value.items()}
     raise ValueError("names is neither a list nor a mapping of numbers to names")
 
@@ -160,7 +180,8 @@ def _place(entry: str, path: Path, base: Path) -> Path | None:
 def _pictures_at(place: Path, base: Path, log: ProblemLog) -> list[Path]:
     if place.is_dir():
         return [p for paths in pictures_below(place).values() for p in paths]
-    lines = [line.strip() for line in read_text(place, log).splitlines() if line.strip()]
+    with explained_reading(place):
+        lines = [line.strip() for line in read_text(place, log).splitlines() if line.strip()]
     return [_listed(line, place, base) for line in lines]
 
 
@@ -169,7 +190,9 @@ def _listed(line: str, place: Path, base: Path) -> Path:
     return next((p for p in tries if exists(p)), tries[0])
 
 
-def _bare_folder(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace | None:
+def _bare_folder(
+    folder: Path, split: str | None, log: ProblemLog, odd_yaml: tuple[Path, str] | None
+) -> YoloPlace | None:
     """`images` and `labels`, or both together, without a YAML file."""
     images, labels = child_folder(folder, "images"), child_folder(folder, "labels")
     if images and labels and (_holds_labels(labels) or _are_partners(images, labels)):
@@ -182,7 +205,7 @@ def _bare_folder(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace 
             return None
         chosen = folder if split is None else _split_below(folder, split)
     pictures = [p for paths in pictures_below(chosen).values() for p in paths]
-    return YoloPlace(folder, folder, pictures, _names_beside(folder, chosen, labels, log))
+    return YoloPlace(folder, folder, pictures, _names_beside(folder, chosen, labels, log), odd_yaml=odd_yaml)
 
 
 def _split_below(folder: Path, split: str) -> Path:
@@ -212,6 +235,7 @@ def _names_beside(folder: Path, chosen: Path, labels: Path | None, log: ProblemL
     for place in dict.fromkeys(filter(None, (folder, chosen, labels))):
         for path in (place / name for name in _NAME_FILES):
             if path.is_file():
-                lines = read_text(path, log).rstrip().splitlines()
+                with explained_reading(path):
+                    lines = read_text(path, log).rstrip().splitlines()
                 return {i: line.strip() for i, line in enumerate(lines) if line.strip()}
     return None
