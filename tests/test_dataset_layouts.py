@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -409,6 +410,37 @@ class TestYolo:
         assert re.match(f"does not name the 1 class: {reason}", problem.text)
         with pytest.raises(FormatError, match=f"^{path}: is no data set: {reason}.*; expected names, and train"):
             open_dataset(path)
+
+    @pytest.mark.parametrize("entry", ["../../../../../../../../../../", "..", "/", "images/../../", "{above}", "up"])
+    @pytest.mark.parametrize("start", ["", "path: ..\n", "path: /\n"])
+    def test_a_folder_above_the_data_set_is_never_walked(self, tmp_path: Path, entry: str, start: str) -> None:
+        root = yolo(tmp_path / "all/set", LINE)
+        (root / "up").symlink_to(tmp_path)
+        entry = entry.format(above=tmp_path)
+        path = written(root / "data.yaml", f"{start}train: {entry}\nnames: [dog]\n")
+        with pytest.raises(
+            FormatError, match=rf"^{path}: '.*' leads to /.*, which holds more than this data set; name"
+        ):
+            open_dataset(path)
+
+    @pytest.mark.parametrize("entry", [".", "images", "../set/images", "../other", "here"])
+    def test_other_folders_are(self, tmp_path: Path, entry: str) -> None:
+        root = yolo(tmp_path / "set", LINE)
+        picture(tmp_path / "other/a.jpg")
+        (root / "here").symlink_to(root)
+        assert len(open_dataset(written(root / "data.yaml", f"train: {entry}\nnames: [dog]\n")).pictures) == 1
+
+    def test_walks_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        root = yolo(tmp_path / "set", LINE)
+        monkeypatch.setattr("ssd_detect.datasets.listing.MOST_FOLDERS", 3)
+        for name in ("b", "c", "d"):
+            (root / "images" / name).mkdir()
+        with pytest.raises(FormatError, match=r"images: has more than 3 folders below it, too many for a data set"):
+            open_dataset(root)
+        shutil.rmtree(root / "images")
+        (root / "images").symlink_to("/")
+        with pytest.raises(FormatError, match="images: leads to /, which holds more than a data set"):
+            open_dataset(root)
 
     def test_pipes_and_devices_are_never_read(self, tmp_path: Path) -> None:
         root = yolo(tmp_path / "set", LINE, names="")

@@ -4,12 +4,28 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ssd_detect.errors import FormatError
 from ssd_detect.media.sources.signatures import is_picture_suffix
+
+MOST_FOLDERS = 50_000
+"""A walk ends with an error there: it is of a whole disk. ImageNet's 21,841 classes have a folder each."""
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files in and below a folder, sorted by folder, then name; nothing whose name begins with a dot."""
-    for top, folders, names in os.walk(folder):
+    """All files in and below a folder, sorted by folder, then name; nothing whose name begins with a dot.
+
+    Raises:
+        FormatError: the folder is a link to one above its own place, or the root, or has too many folders below it.
+    """
+    if is_above(folder, Path(os.path.normpath(folder.absolute())).parent):
+        raise FormatError(
+            f"{folder}: leads to {folder.resolve()}, which holds more than a data set; name a folder in it"
+        )
+    for number, (top, folders, names) in enumerate(os.walk(folder)):
+        if number == MOST_FOLDERS:
+            raise FormatError(
+                f"{folder}: has more than {MOST_FOLDERS:,} folders below it, too many for a data set; name one of them"
+            )
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith("."):
@@ -26,6 +42,11 @@ def pictures_below(folder: Path) -> dict[str, list[Path]]:
         if is_picture_suffix(path.suffix):
             found.setdefault(stem_key(path, folder), []).append(path)
     return found
+
+
+def is_above(folder: Path, inner: Path) -> bool:
+    """Whether `inner` lies below `folder`, wherever links lead; the root is above itself."""
+    return inner.resolve().parent.is_relative_to(folder.resolve())
 
 
 def stem_key(path: Path, folder: Path) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssd_detect.datasets.listing import child_folder, files_below, folders_in, pictures_below, stem_key
+from ssd_detect.datasets.listing import child_folder, files_below, folders_in, is_above, pictures_below, stem_key
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.texts import head_of, read_text
 from ssd_detect.datasets.yaml_subset import Value, parse_yaml_subset
 from ssd_detect.errors import FormatError, SettingError
 from ssd_detect.formats.file_reading import explained_reading
-from ssd_detect.media.sources.folders import exists
+from ssd_detect.media.sources.folders import exists, is_folder
 
 SPLITS = ("train", "val", "test")
 _ALIASES = {"valid": "val", "validation": "val"}
@@ -119,7 +119,7 @@ def find_yolo_file(path: Path, split: str | None, log: ProblemLog) -> YoloPlace 
     """The data set that a YAML file describes; None if the suffix is not that of one.
 
     Raises:
-        FormatError: damaged, without names or splits, or none of its folders is there.
+        FormatError: damaged, without names or splits, or none of its folders is there, or one is above the file's.
         SettingError: it has no such split.
     """
     if path.suffix.lower() not in _YAML:
@@ -153,7 +153,7 @@ def _base(path: Path, values: dict[str, Value]) -> Path:
     """What the other paths count from: `path`, counted from the YAML file, where that is a folder; else the file's."""
     stated = values.get("path", "")
     base = path.parent / stated if isinstance(stated, str) else path.parent
-    return Path(os.path.normpath(base)) if base.is_dir() else path.parent
+    return Path(os.path.normpath(base)) if is_folder(base) else path.parent
 
 
 def _entries_of(values: dict[str, Value], split: str | None, path: Path) -> list[str]:
@@ -174,7 +174,13 @@ def _place(entry: str, path: Path, base: Path) -> Path | None:
     while inner.startswith("../"):
         inner = inner.removeprefix("../")
     tries = (base / entry, path.parent / entry, base / inner)
-    return next((Path(os.path.normpath(p)) for p in tries if exists(p)), None)
+    found = next((Path(os.path.normpath(p)) for p in tries if exists(p)), None)
+    if found is not None and found.is_dir() and is_above(found, path.parent):
+        raise FormatError(
+            f"{path}: {entry!r} leads to {found.resolve()}, which holds more than this data set; "
+            "name the folder of its pictures"
+        )
+    return found
 
 
 def _pictures_at(place: Path, base: Path, log: ProblemLog) -> list[Path]:
