@@ -229,6 +229,22 @@ class TestRefusals:
         assert path.read_bytes() == before
 
     @pytest.mark.parametrize("kind", DatasetKind)
+    @pytest.mark.parametrize("there", DatasetKind)
+    @pytest.mark.parametrize("transfer", [PictureTransfer.NONE, COPY])
+    def test_no_layout_beside_another(
+        self, tmp_path: Path, kind: DatasetKind, there: DatasetKind, transfer: PictureTransfer
+    ) -> None:
+        first = open_dataset(voc(tmp_path / "s", voc_object()))
+        convert(first, tmp_path / "t", there, transfer=transfer)
+        before = sorted((tmp_path / "t").rglob("*"))
+        if kind is there:
+            convert(first, tmp_path / "t", kind, transfer=transfer, overwrite=True)
+        else:
+            with pytest.raises(OutputError, match=f"t: holds a {there.value.upper()} data set already; name another"):
+                convert(first, tmp_path / "t", kind, transfer=transfer, overwrite=True)
+        assert sorted((tmp_path / "t").rglob("*")) == before
+
+    @pytest.mark.parametrize("kind", DatasetKind)
     def test_names_that_meet(self, tmp_path: Path, kind: DatasetKind) -> None:
         pictures = [annotated(picture(tmp_path / "s" / name)) for name in ("a.jpg", "A.jpg")]
         with pytest.raises(OutputError, match="two pictures of the data set would have this name"):

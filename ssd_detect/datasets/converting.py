@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ssd_detect.datasets.dataset import AnnotatedPicture, Dataset, DatasetKind
+from ssd_detect.datasets.opening import kinds_in
 from ssd_detect.datasets.writing_coco import coco_content
 from ssd_detect.datasets.writing_voc import voc_content, voc_list
 from ssd_detect.datasets.writing_yolo import data_yaml, yolo_labels
@@ -88,14 +89,15 @@ def convert(
         on_picture: called after each picture.
 
     Raises:
-        OutputError: `target` lies in the source, two pictures would have one name there, a file exists and must not be
-            replaced, or the system refuses.
+        OutputError: `target` lies in the source or holds a data set of another layout, two pictures would have one name
+            there, a file exists and must not be replaced, or the system refuses.
     """
     _check_apart(dataset, target)
     plan = _plan(dataset, target, kind)
     if transfer is PictureTransfer.NONE:
         plan = plan._replace(pictures={})
     _check_free(dataset, plan, overwrite)
+    _check_alone(target, kind)
     for source, place in plan.pictures.items():
         _transfer(source, place, transfer, overwrite)
         on_picture()
@@ -122,6 +124,13 @@ def _check_free(dataset: Dataset, plan: _Plan, overwrite: bool) -> None:
         if place.resolve() in sources and not place.is_symlink():
             raise OutputError(f"{place}: belongs to the data set itself; name another folder")
         check_target(place, overwrite=overwrite)
+
+
+def _check_alone(target: Path, kind: DatasetKind) -> None:
+    """A folder with two layouts in it is opened as neither."""
+    for there in kinds_in(target) if target.is_dir() else ():
+        if there is not kind:
+            raise OutputError(f"{target}: holds a {there.value.upper()} data set already; name another folder")
 
 
 def _transfer(source: Path, place: Path, transfer: PictureTransfer, overwrite: bool) -> None:

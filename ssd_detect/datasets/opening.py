@@ -1,12 +1,12 @@
 """Opens a data set of any layout, which its content tells and never its name alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ssd_detect.datasets.assembly import assembled
 from ssd_detect.datasets.coco import read_coco_dataset
 from ssd_detect.datasets.coco_layout import coco_files_in, is_coco_file, one_coco_file
-from ssd_detect.datasets.dataset import Dataset
+from ssd_detect.datasets.dataset import Dataset, DatasetKind
 from ssd_detect.datasets.raw import RawDataset, ReadRequest
 from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.voc import read_voc
@@ -55,6 +55,23 @@ def open_dataset(
     request, log = ReadRequest(path, split, names, pictures, one_based, ignore_unknown), ProblemLog()
     raw = _read_folder(request, log) if path.is_dir() else _read_file(request, log)
     return assembled(raw, request, log)
+
+
+def kinds_in(folder: Path) -> list[DatasetKind]:
+    """The layouts of which a folder holds a data set or several, or a damaged one."""
+    looks: dict[DatasetKind, Callable[[], object]] = {
+        DatasetKind.VOC: lambda: find_voc(folder, None),
+        DatasetKind.COCO: lambda: coco_files_in(folder),
+        DatasetKind.YOLO: lambda: find_yolo(folder, None, ProblemLog()),
+    }
+    return [kind for kind, look in looks.items() if _finds(look)]
+
+
+def _finds(look: Callable[[], object]) -> bool:
+    try:
+        return bool(look())
+    except FormatError:
+        return True
 
 
 def _read_file(request: ReadRequest, log: ProblemLog) -> RawDataset:
