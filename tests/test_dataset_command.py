@@ -40,6 +40,23 @@ class TestCheck:
             "VOC: 1 pictures with 1 objects of 20 classes; problems: 1 mended, 1 dropped",
         ]
 
+    @pytest.mark.parametrize("as_json", [False, True])
+    def test_nothing_there(self, tmp_path: Path, as_json: bool) -> None:
+        chosen = ["--json"] if as_json else []
+        empty = coco(tmp_path / "coco", images=[])
+        yolo(tmp_path / "yolo")
+        (tmp_path / "yolo/images/a.jpg").unlink()
+        yaml = written(tmp_path / "yolo/data.yaml", "train: images\nnames: [dog]\n")
+        written(voc(tmp_path / "voc", voc_object()) / "ImageSets/Main/test.txt", "")
+        splits = [(empty, []), (yaml, []), (tmp_path / "voc", ["--split", "test"])]
+        for kind, (path, split) in zip(("COCO", "YOLO", "VOC"), splits, strict=True):
+            done = run("check", path, *split, *chosen)
+            where = " in the split 'test'" if split else ""
+            assert done.exit_code == 1
+            assert done.stderr.startswith(f"Error: {path}: is a {kind} data set without a picture{where}, expected one")
+            assert done.stderr.count("\n") == 1
+            assert (json.loads(done.stdout)["pictures"] == 0) if as_json else ("none" not in done.stdout)
+
     def test_what_is_mended_or_kept_is_all_used(self, tmp_path: Path) -> None:
         assert run("check", voc(tmp_path, voc_object(corners=(30, 1, 10, 9)), size=(9, 9))).exit_code == 0
 

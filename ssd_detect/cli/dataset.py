@@ -58,7 +58,7 @@ def dataset() -> None:
 def check(opening: OpenOptions, as_json: bool) -> ExitStatus:
     """List what is wrong, and what is done about it.
 
-    Ends with status 0 if all of it is used, with 1 if an object or a picture is left out.
+    Ends with status 0 if all of it is used, with 1 if an object or a picture is left out, or there is no picture.
     """
     return run_check(opening, as_json=as_json)
 

@@ -9,7 +9,7 @@ import click
 from ssd_detect.classes import read_class_file
 from ssd_detect.cli.progress import counted_progress
 from ssd_detect.cli.talk import Talk, say
-from ssd_detect.errors import ExitStatus
+from ssd_detect.errors import ExitStatus, FormatError
 from ssd_detect.formats.json_text import json_file
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ class OpenOptions:
 
 
 def run_check(opening: OpenOptions, *, as_json: bool) -> ExitStatus:
-    """List the problems; status 1 if something is left out."""
+    """List the problems; status 1 if something is left out.
+
+    Raises:
+        SsdDetectError: as `OpenOptions.open`; there is no picture at all.
+    """
     dataset = opening.open()
     from ssd_detect.cli.dataset_lines import check_lines
     from ssd_detect.datasets.report import check_report
@@ -55,9 +59,13 @@ def run_check(opening: OpenOptions, *, as_json: bool) -> ExitStatus:
 
     if as_json:
         click.echo(json_file(check_report(dataset)), nl=False)
-    else:
+    elif dataset.pictures or dataset.problems:
         for line in check_lines(dataset):
             say(line)
+    if not dataset.pictures:
+        where = f" in the split {dataset.split!r}" if dataset.split else ""
+        what = f"{dataset.kind.value.upper()} data set without a picture{where}"
+        raise FormatError(f"{dataset.root}: is a {what}, expected one at least; put pictures there, or name another")
     return ExitStatus.FAILED if loses_something(dataset.problems) else ExitStatus.DONE
 
 
