@@ -168,11 +168,28 @@ class TestConvert:
         source = voc(tmp_path / "s", *objects)
         done = run("convert", source, tmp_path / "t", "--to", "yolo")
         assert done.stderr.splitlines() == [
-            "1 objects and 0 pictures or annotations of the source are left out; see ssd-detect dataset check",
+            "1 object of the source is left out; see ssd-detect dataset check",
             "1 difficult objects are objects like any other: YOLO cannot say it",
             "the pictures stay where they are: put them into images, beside labels, to open the new data set",
         ]
         assert run("convert", source, tmp_path / "t2", "--to", "coco", "-q").output == ""
+
+    @pytest.mark.parametrize(
+        ("dropped", "skipped", "told"),
+        [
+            (1, 0, "1 object of the source is left out"),
+            (0, 1, "1 picture or annotation of the source is left out"),
+            (2, 0, "2 objects of the source are left out"),
+            (0, 2, "2 pictures or annotations of the source are left out"),
+            (1, 2, "1 object and 2 pictures or annotations of the source are left out"),
+        ],
+    )
+    def test_what_is_left_out_is_counted(self, tmp_path: Path, dropped: int, skipped: int, told: str) -> None:
+        source = voc(tmp_path / "s", voc_object(), *[voc_object("cat", (200 + i, 1, 210, 9)) for i in range(dropped)])
+        for i in range(skipped):
+            picture(source / f"JPEGImages/b{i}.jpg")
+        done = run("convert", source, tmp_path / "t", "--to", "coco", "--copy-pictures")
+        assert done.stderr == f"{told}; see ssd-detect dataset check\n"
 
     def test_nothing_is_replaced_unasked(self, tmp_path: Path) -> None:
         source = voc(tmp_path / "s", voc_object())
@@ -191,7 +208,11 @@ class TestUsage:
             (["check", ".", "--classes-file", "gone"], "gone: cannot read the class file"),
             (["stats", ".", "--anchors", "x"], "'x' is not one of 'voc300'"),
             (["convert", "."], "Missing argument 'TARGET'"),
-            (["convert", ".", "t"], "Missing option '--to'"),
+            (["convert", ".", "t"], "Missing option '--to'. Choose from: voc, coco, yolo (see ssd-detect dataset conv"),
+            (
+                ["convert", ".", "t", "--to", "voc", "--copy-pictures", "--link-pictures"],
+                "-pictures exclude each other",
+            ),
             (["convert", ".", "t", "--to", "x"], "'x' is not one of 'voc', 'coco', 'yolo'"),
             (["chek"], "No such command 'chek'"),
         ],

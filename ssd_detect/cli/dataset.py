@@ -82,14 +82,17 @@ def stats(opening: OpenOptions, anchors: str | None, as_json: bool) -> ExitStatu
 @_opening
 @click.argument("target", type=_FOLDER)
 @click.option("--to", "kind", type=click.Choice(("voc", "coco", "yolo")), required=True, help="The layout to write.")
-@click.option("--copy-pictures", "transfer", flag_value="copy", help="Copy the pictures too.")
-@click.option("--link-pictures", "transfer", flag_value="link", help="Make symbolic links to the pictures.")
+@click.option("--copy-pictures", is_flag=True, help="Copy the pictures too.")
+@click.option("--link-pictures", is_flag=True, help="Make symbolic links to the pictures.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @_ignore_unknown
-def convert(opening: OpenOptions, quiet: bool, **chosen: Any) -> ExitStatus:
+def convert(opening: OpenOptions, quiet: bool, copy_pictures: bool, link_pictures: bool, **chosen: Any) -> ExitStatus:
     """Write it in another layout below the folder TARGET.
 
     The source stays as it is. What the layout cannot hold is told.
     """
-    return run_convert(opening, talk=Talk(quiet=quiet), **chosen)
+    if copy_pictures and link_pictures:
+        raise click.UsageError("--copy-pictures and --link-pictures exclude each other; leave one of them out")
+    transfer = "copy" if copy_pictures else "link" if link_pictures else None
+    return run_convert(opening, transfer=transfer, talk=Talk(quiet=quiet), **chosen)

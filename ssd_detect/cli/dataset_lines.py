@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
+from ssd_detect.counting import counted
 from ssd_detect.datasets.coverage import MATCHED_IOU, AnchorCoverage, Coverage
 from ssd_detect.datasets.dataset import Dataset, Problem
 from ssd_detect.datasets.report import kind_counts, treatment_counts
@@ -31,9 +32,14 @@ def _problem_line(problem: Problem) -> str:
 def left_out_line(dataset: Dataset) -> Iterator[str]:
     """What of the source is not in the data set, if something is not."""
     counts = treatment_counts(dataset)
-    if counts["dropped"] or counts["skipped"]:
-        told = f"{counts['dropped']:,} objects and {counts['skipped']:,} pictures or annotations"
-        yield f"{told} of the source are left out; see ssd-detect dataset check"
+    dropped, skipped = counts["dropped"], counts["skipped"]
+    told = [
+        *([counted(dropped, "object")] if dropped else []),
+        *([counted(skipped, "picture or annotation", "pictures or annotations")] if skipped else []),
+    ]
+    if told:
+        verb = "is" if dropped + skipped == 1 else "are"
+        yield f"{' and '.join(told)} of the source {verb} left out; see ssd-detect dataset check"
 
 
 def _about(dataset: Dataset) -> str:

@@ -50,7 +50,7 @@ def _status(run: Callable[[], Any]) -> int:
         return ExitStatus.USAGE
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "ssd-detect"
-        say(f"Error: {error.format_message()} (see {command} --help)", err=True)
+        say(f"Error: {_usage_message(error)} (see {command} --help)", err=True)
         return ExitStatus.USAGE
     except click.ClickException as error:
         error.show()
@@ -64,6 +64,12 @@ def _status(run: Callable[[], Any]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return ExitStatus.INTERRUPTED
+
+
+def _usage_message(error: click.UsageError) -> str:
+    """In one line: of what is missing, click lists the choices a line each."""
+    message = error.format_message()
+    return " ".join(message.split()) if isinstance(error, click.MissingParameter) else message
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
