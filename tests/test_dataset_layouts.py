@@ -456,6 +456,11 @@ class TestYolo:
         with pytest.raises(FormatError, match=r"test\.txt: cannot be read: is a pipe"):
             open_dataset(tmp_path / "voc", split="test")
 
+    def test_broken_links_beside_are_passed_over(self, tmp_path: Path) -> None:
+        for name in ("labels/b.txt", "labels/b.xml", "b.json", "b.yaml"):
+            (yolo(tmp_path, LINE) / name).symlink_to("gone")
+        assert open_dataset(tmp_path).problems == ()
+
     def test_pictures_cannot_be_elsewhere(self, tmp_path: Path) -> None:
         with pytest.raises(SettingError, match="leave --pictures out"):
             open_dataset(yolo(tmp_path, LINE), pictures=tmp_path)

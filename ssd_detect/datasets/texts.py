@@ -28,9 +28,15 @@ def read_regular(path: Path, most: int = -1) -> bytes:
 
 
 def head_of(path: Path, most: int) -> bytes:
-    """The first bytes of a file; none of what cannot be read."""
+    """The first bytes of a file; none of what is no file, such as a broken link or a pipe.
+
+    Raises:
+        PermissionError: it may not be read, so that nobody can tell what it is.
+    """
     try:
         return read_regular(path, most)
+    except PermissionError:
+        raise
     except OSError:
         return b""
 
