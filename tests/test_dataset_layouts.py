@@ -456,6 +456,16 @@ class TestYolo:
         with pytest.raises(FormatError, match=r"test\.txt: cannot be read: is a pipe"):
             open_dataset(tmp_path / "voc", split="test")
 
+    def test_odd_yaml_beside_nothing_else(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "data.yaml", "names: [dog]\n")
+        with pytest.raises(FormatError, match=f"^{path}: is no data set: has no train, val or test; expected names"):
+            open_dataset(tmp_path)
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(FormatError, match=f"^{path}: is no data set: is a pipe"):
+            open_dataset(tmp_path)
+        assert open_dataset(voc(tmp_path, DOG)).kind == "voc"
+
     def test_broken_links_beside_are_passed_over(self, tmp_path: Path) -> None:
         for name in ("labels/b.txt", "labels/b.xml", "b.json", "b.yaml"):
             (yolo(tmp_path, LINE) / name).symlink_to("gone")

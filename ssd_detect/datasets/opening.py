@@ -12,7 +12,7 @@ from ssd_detect.datasets.rules import ProblemLog
 from ssd_detect.datasets.voc import read_voc
 from ssd_detect.datasets.voc_layout import find_voc
 from ssd_detect.datasets.yolo import read_yolo_dataset
-from ssd_detect.datasets.yolo_layout import find_yolo, find_yolo_file
+from ssd_detect.datasets.yolo_layout import find_yolo, find_yolo_file, usual_yaml_files
 from ssd_detect.errors import FormatError, SettingError
 from ssd_detect.filetypes import other_than_file
 
@@ -103,4 +103,6 @@ def _read_folder(request: ReadRequest, log: ProblemLog) -> RawDataset:
         return read_coco_dataset(one_coco_file(folder, coco, split), request, log)
     if yolo:
         return read_yolo_dataset(yolo, request, log)
+    for path in usual_yaml_files(folder):
+        find_yolo_file(path, split, log)  # tells what is wrong with it
     raise FormatError(f"{folder}: holds no data set; looked for {_EXPECTED}")

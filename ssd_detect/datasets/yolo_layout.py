@@ -86,14 +86,23 @@ def find_yolo(folder: Path, split: str | None, log: ProblemLog) -> YoloPlace | N
     """
     faults = {p: _fault_of(p, log) for p in sorted(folder.iterdir()) if p.suffix.lower() in _YAML and not p.is_dir()}
     files = [p for p, fault in faults.items() if fault is None]
-    named = [p for p in files if p.stem.lower() in _USUAL_STEMS]
+    named = [p for p in files if _is_usual(p)]
     if len(named or files) > 1:
         names = ", ".join(p.name for p in files)
         raise FormatError(f"{folder}: holds {len(files)} YAML files of YOLO data sets: {names}; name one of them")
     if files:
         return find_yolo_file((named or files)[0], split, log)
-    odd = next(((p, fault) for p, fault in faults.items() if fault and p.stem.lower() in _USUAL_STEMS), None)
+    odd = next(((p, fault) for p, fault in faults.items() if fault and _is_usual(p)), None)
     return _bare_folder(folder, split, log, odd)
+
+
+def usual_yaml_files(folder: Path) -> list[Path]:
+    """What is called like the YAML file of a YOLO data set, whatever is in it."""
+    return [p for p in sorted(folder.iterdir()) if _is_usual(p) and not p.is_dir()]
+
+
+def _is_usual(path: Path) -> bool:
+    return path.suffix.lower() in _YAML and path.stem.lower() in _USUAL_STEMS
 
 
 def _fault_of(path: Path, log: ProblemLog) -> str | None:
