@@ -240,6 +240,9 @@ class TestStatus:
             (["--from-raw", "a", "--checkpoint", SHIPPED], "--checkpoint: without effect with --from-raw"),
             (["--predictions", "a", "--nms-threshold", "0.4"], "--nms-threshold: without effect with --predictions"),
             (["--json", "a", "--keep-raw", "a"], "have the same name"),
+            (["--json", "a", "--write-thresholds", "b/../a"], "have the same name"),
+            (["--json", "r/metrics.json", "-o", "r"], "r/metrics.json: two files that are to be written have the same"),
+            (["--keep-raw", "r/index.html", "-o", "r"], "have the same name"),
             (["--split", "train"], "train"),
             (["--iou", "0"], "--iou"),
             (["--fail-under", "nan"], "--fail-under is nan percent, expected percent such as 70"),
@@ -252,6 +255,38 @@ class TestStatus:
         assert (done.exit_code, done.stdout) == (2, ""), done.output
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
+
+    def test_no_input_is_written_over(self, first: First, tmp_path: Path) -> None:
+        """Whatever is read, for every option that writes, also with --overwrite and under another name."""
+        voc = made_voc(tmp_path / "voc")
+        lines, weights = tmp_path / "x.jsonl", tmp_path / "raw.npz"
+        lines.write_bytes(first.lines)
+        weights.write_bytes(first.raw.read_bytes())
+        thresholds = tmp_path / "t.json"
+        thresholds.write_bytes(first.thresholds.read_bytes())
+        (tmp_path / "link").hardlink_to(lines)
+        itself, of_set = "is the input itself; name another output", f"is a file of the data set {voc}; name another"
+        cases: list[tuple[list[object], Path, str]] = [
+            (["--from-raw", weights], weights, itself),
+            (["--predictions", lines], lines, itself),
+            (["--predictions", lines], tmp_path / "link", itself),
+            (["--from-raw", weights, "--thresholds", thresholds], thresholds, itself),
+            (["--predictions", lines], voc / "JPEGImages" / "coffee.png", itself),
+            (["--predictions", lines], voc / "Annotations" / "coffee.xml", of_set),
+        ]
+        for source, target, message in cases:
+            before = target.read_bytes()
+            for option in ("--json", "--write-thresholds"):
+                done = evaluate(voc, *source, option, target, "--overwrite")
+                assert (done.exit_code, done.stdout) == (1, ""), done.output
+                assert f"Error: {target}: {message}" in done.stderr
+            assert target.read_bytes() == before
+        for target in (voc / "JPEGImages" / "coffee.png", voc / "Annotations" / "coffee.xml"):
+            done = evaluate(voc, "--keep-raw", target, "--overwrite")
+            assert (done.exit_code, "name another output" in done.stderr) == (1, True), done.output
+        for _ in range(2):  # what an evaluation has written there may be replaced
+            options = ("--json", voc / "n.json", "--write-thresholds", voc / "t.json", "--overwrite")
+            assert evaluate(voc, "--predictions", lines, *options).exit_code == 0
 
     def test_no_data_set(self, tmp_path: Path) -> None:
         assert evaluate(tmp_path / "gone").exit_code == 2

@@ -98,6 +98,7 @@ def _settings(chosen: EvalOptions, run: RunSettings) -> EvalSettings:
         keep_raw=chosen.keep_raw,
         from_raw=chosen.from_raw,
         predictions=chosen.predictions,
+        thresholds=None if run.thresholds is None else run.thresholds.path,
         write_thresholds=chosen.write_thresholds,
         precision=chosen.precision,
         json_file=Path(str(chosen.json_target)) if to_file else None,

@@ -20,6 +20,7 @@ import numpy as np
 from ssd_detect import __version__
 from ssd_detect.arrays import Floats, Integers
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
+from ssd_detect.errors import FormatError
 from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.formats.json_text import json_file
@@ -215,6 +216,15 @@ def open_raw(path: Path) -> Iterator[RawFile]:
             archive = closing.enter_context(zipfile.ZipFile(path))
             header = RawHeader.from_dict(parse_json(_content(archive, _HEADER).decode("utf-8")))
         yield RawFile(path, archive, header)
+
+
+def is_raw_file(path: Path) -> bool:
+    """Whether the file is one of kept outputs, be it damaged behind its header."""
+    try:
+        with open_raw(path):
+            return True
+    except FormatError:
+        return False
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError
 from ssd_detect.evaluating.files import check_files, is_coco_file
 from ssd_detect.evaluating.found import Found
+from ssd_detect.evaluating.kept_inputs import check_inputs
 from ssd_detect.evaluating.kept_outputs import found_in_outputs
 from ssd_detect.evaluating.network import PREDICTIONS, EvalHooks, NetworkRun
 from ssd_detect.evaluating.raw_file import open_raw
@@ -68,12 +69,13 @@ class Evaluation:
         Raises:
             SettingError: a number is out of range.
             FormatError, SettingError: no data set; see `open_dataset`. A data set without pictures.
-            OutputError: a file of the results may not be written.
+            OutputError: a file of the results may not be written, or is one of those that are read.
         """
         numbers_wanted(settings)  # both refuse what is out of range
         _findings(settings)
         check_files(settings)
         dataset = open_dataset(settings.dataset, split=settings.split)
+        check_inputs(settings, dataset)
         if not dataset.pictures:
             raise FormatError(f"{settings.dataset}: has no picture that can be used; see ssd-detect dataset check")
         kept = dataset.pictures[: settings.limit]

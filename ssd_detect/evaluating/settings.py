@@ -26,6 +26,7 @@ class EvalSettings:
         keep_raw: keep the network's outputs in this file.
         from_raw: outputs of an earlier run, in the place of the network.
         predictions: saved detections, in the place of the network.
+        thresholds: the file of score thresholds that `detection` holds, which is to stay as it is.
         write_thresholds: write a score threshold for each class into this file.
         precision: that these thresholds are to reach.
         json_file: write the numbers as JSON there, too.
@@ -50,6 +51,7 @@ class EvalSettings:
     keep_raw: Path | None = None
     from_raw: Path | None = None
     predictions: Path | None = None
+    thresholds: Path | None = None
     write_thresholds: Path | None = None
     precision: float = 0.9
     json_file: Path | None = None
