@@ -355,6 +355,38 @@ class TestResume:
         assert again is not None
         assert again.result.to_dict() == evaluated.result.to_dict()
 
+    def test_other_options_are_refused(self, first: First, voc: Path, tmp_path: Path) -> None:
+        """Before anything of the finished report is replaced."""
+        before = {path: path.read_bytes() for path in first.report.iterdir()}
+        plain = ["-o", first.report, "--iou", "0.4", "--bootstrap", "100"]
+        same = [*plain, "--keep-raw", first.raw]
+        others: list[list[object]] = [
+            [*same, "--limit", "1"],
+            [*same, "--limit", "2"],
+            plain,
+            [*plain, "--keep-raw", tmp_path / "other.npz"],
+            [*same, "--metric", "coco"],
+            [*same, "--iou", "0.5"],
+            [*same, "--precision", "0.5"],
+            ["-o", first.report, "--iou", "0.4", "--keep-raw", first.raw],
+            [*same, "--profile", "caffe"],
+        ]
+        for options in others:
+            done = evaluate(voc, *options, "--resume")
+            assert (done.exit_code, done.stdout) == (1, ""), options
+            assert "the run to resume had another checkpoint, other thresholds, other" in done.stderr
+            assert done.stderr.count("\n") == 1
+        assert {path: path.read_bytes() for path in first.report.iterdir()} == before
+        assert not (tmp_path / "other.npz").exists()
+
+    def test_a_report_without_a_run_is_not_replaced(self, first: First, voc: Path, tmp_path: Path) -> None:
+        assert evaluate(voc, "--from-raw", first.raw, "-o", tmp_path / "out").exit_code == 0
+        before = (tmp_path / "out" / "metrics.json").read_bytes()
+        done = evaluate(voc, "-o", tmp_path / "out", "--resume", "--limit", "1")
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "exists already" in done.stderr
+        assert (tmp_path / "out" / "metrics.json").read_bytes() == before
+
     def test_other_pictures_in_the_raw_file(self, voc: Path, tmp_path: Path) -> None:
         settings = settings_for(voc, folder=tmp_path / "out", keep_raw=tmp_path / "raw.npz", limit=1)
         assert run(settings) is not None

@@ -80,4 +80,24 @@ class EvalSettings:
     @property
     def overwrites(self) -> bool:
         """Whether results of an earlier run may be replaced: those of the one that goes on, too."""
-        return self.overwrite or self.resume
+        return self.overwrite or self.goes_on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a run of the network in `folder` to go on with."""
+        from ssd_detect.batch.journal import has_journal  # needs NumPy, which a usage error does without
+
+        return self.resume and self.folder is not None and has_journal(self.folder)
+
+    def that_shape_the_report(self) -> tuple[tuple[str, object], ...]:
+        """The choices, beside the detector's, that a run must share with the one that it goes on with."""
+        return (
+            ("dataset", str(self.dataset.resolve())),
+            ("split", self.split),
+            ("limit", self.limit),
+            ("keep_raw", None if self.keep_raw is None else str(self.keep_raw.resolve())),
+            ("metrics", self.metrics),
+            ("iou_thresholds", self.iou_thresholds),
+            ("bootstrap", self.bootstrap),
+            ("precision", self.precision),
+        )
