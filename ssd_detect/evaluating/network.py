@@ -156,7 +156,7 @@ class NetworkRun:
         sizes = {name: found.size for name, found in self._pictures(header.class_names)}
         parts = self._folder / _PARTS
         whole = replace(header, pictures=tuple(RawPicture(name, *size) for name, size in sizes.items()))
-        arrays = (parts / f"{keys[name]}.npy" for name in sizes)
+        arrays = [parts / f"{keys[name]}.npy" for name in sizes]
         write_raw(target, whole, arrays, overwrite=self._settings.overwrite)
         with suppress(OSError):
             shutil.rmtree(parts)
