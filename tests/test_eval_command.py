@@ -120,7 +120,7 @@ class TestNetwork:
         assert (done.exit_code, done.output) == (0, "")
         found = json.loads((tmp_path / "x.json").read_text())
         assert (found["num_pictures"], found["voc"]) == (1, [])
-        assert "Only the first 1 pictures count; 2 more are there." in found["notes"]
+        assert "Only the first picture counts; 2 more are there." in found["notes"]
 
 
 class TestOtherSources:
@@ -164,6 +164,28 @@ class TestOtherSources:
         done = evaluate(voc, "--predictions", tmp_path / "y.jsonl")
         assert done.exit_code == 1
         assert "no picture of the detections is one of the data set: another" in done.stderr
+
+    @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
+    def test_pictures_beyond_the_limit(self, first: First, voc: Path, option: str) -> None:
+        """They are left out without a word."""
+        source = first.raw if option == "--from-raw" else first.report / "detections.jsonl"
+        for limit, told in ((1, "picture counts; 2 more are there."), (2, "2 pictures count; 1 more is there.")):
+            found = numbers(voc, option, source, "--limit", limit)
+            assert found["num_pictures"] == limit
+            assert f"Only the first {told}" in found["notes"]
+            assert not any("left out: 1" in note or "left out: 2" in note for note in found["notes"])
+            assert not any("has no picture" in note or "do not name" in note for note in found["notes"])
+
+    @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
+    def test_pictures_whose_annotation_cannot_be_read(self, first: First, tmp_path: Path, option: str) -> None:
+        voc = made_voc(tmp_path / "voc")
+        (voc / "Annotations" / "coffee.xml").write_text("<annotation>")
+        source = first.raw if option == "--from-raw" else first.report / "detections.jsonl"
+        done = evaluate(voc, option, source)
+        assert done.exit_code == 3, done.output
+        note = next(line for line in done.stdout.splitlines() if "whose detections are left out: 1" in line)
+        assert "coffee.png: reading the data set left it out: " in note
+        assert "has no picture of this name" not in note
 
     def test_neither_imports_tensorflow(self, first: First, voc: Path, tmp_path: Path) -> None:
         code = (

@@ -115,7 +115,7 @@ class TestPictures:
         assert table.score.tolist() == [0.75, 0.123457, 0.1]
         assert table.boxes[1].tolist() == [0, 0, 1.235, 3]
         assert (rows.numbers, len(rows.foreign)) == ({0, 1}, 1)
-        assert "fits 2 pictures" in rows.foreign[0]
+        assert "fits 2 pictures" in rows.foreign[0].reason
 
     def test_unwanted_classes(self) -> None:
         rows = self.rows(np.array([False, False, True]))
