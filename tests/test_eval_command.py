@@ -145,6 +145,20 @@ class TestOtherSources:
         again = numbers(voc, "--predictions", saved, "--iou", "0.4", "--bootstrap", "100")
         assert only_numbers(again) == only_numbers(run)
 
+    def test_predictions_of_a_high_threshold(self, first: First, voc: Path, tmp_path: Path) -> None:
+        note = "The detections were saved with score threshold {}: what scored less is missing"
+        lines = [json.loads(line) for line in first.lines.decode().splitlines()]
+        for change, told in (({}, None), ({"score": 0.5}, "0.5"), ({"classes": {"cat": 0.7}}, "0.7")):
+            lines[-1]["thresholds"] = {**lines[0]["thresholds"], **change}
+            (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            notes = numbers(voc, "--predictions", tmp_path / "x.jsonl")["notes"]
+            assert any("were saved with" in one for one in notes) == (told is not None)
+            assert told is None or any(one.startswith(note.format(told)) for one in notes)
+        arguments = [voc / "JPEGImages", "-f", "coco", "-o", tmp_path, "--score-threshold", "0.3"]
+        assert CliRunner().invoke(program, ["image", *map(str, arguments)]).exit_code == 0
+        notes = numbers(voc, "--predictions", tmp_path / "detections.coco.json")["notes"]
+        assert any(one.startswith(note.format("0.3")) for one in notes)
+
     def test_other_settings(self, first: First, voc: Path) -> None:
         few = numbers(voc, "--from-raw", first.raw, "--score-threshold", "0.5", "--profile", "caffe")
         assert 0 < few["num_detections"] < 10

@@ -26,7 +26,7 @@ from ssd_detect.evaluating.kept_outputs import found_in_outputs
 from ssd_detect.evaluating.network import PREDICTIONS, EvalHooks, NetworkRun
 from ssd_detect.evaluating.raw_file import open_raw
 from ssd_detect.evaluating.saved import found_in_predictions
-from ssd_detect.evaluating.settings import EvalSettings
+from ssd_detect.evaluating.settings import WHOLE_CURVES_FROM, EvalSettings
 from ssd_detect.evaluating.tables import Foreign, PictureNumbers, PredictionRows, truth_of
 from ssd_detect.evaluation.bootstrap import BootstrapSettings
 from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
@@ -138,7 +138,7 @@ class Evaluation:
             raise FormatError(f"no picture of the detections is one of the data set: {self._reason(rows.foreign[0])}")
         predictions = rows.table(len(pictures))
         result = evaluate(truth.table, predictions, names, numbers_wanted(settings))
-        notes = (*result.notes, *truth.notes(), *self._notes(rows, found.failures))
+        notes = (*result.notes, *truth.notes(), *_threshold_notes(found), *self._notes(rows, found.failures))
         details = ReportDetails(self._facts(found), names, truth.table, predictions, pictures, _findings(settings))
         return Evaluated(replace(result, notes=notes), details)
 
@@ -188,6 +188,14 @@ class Evaluation:
             command=settings.command,
             date=datetime.now().astimezone(),
             not_read=(*(name for name, _ in self.not_read), *found.failures),
+        )
+
+
+def _threshold_notes(found: Found) -> Iterator[str]:
+    if found.saved_threshold is not None and found.saved_threshold > WHOLE_CURVES_FROM:
+        yield (
+            f"The detections were saved with score threshold {found.saved_threshold:g}: what scored less is missing "
+            f"and the average precision is too low; save with --score-threshold {WHOLE_CURVES_FROM:g}."
         )
 
 

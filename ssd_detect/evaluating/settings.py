@@ -8,6 +8,8 @@ from ssd_detect.settings import CheckpointSettings, DetectionSettings
 
 METRICS = ("voc07", "voc10", "coco")
 DEFAULT_IOU = 0.5
+WHOLE_CURVES_FROM = 0.01
+"""The score threshold of the papers' evaluations; what is saved with a higher one lacks the end of its curves."""
 
 
 @dataclass(frozen=True)
