@@ -227,6 +227,21 @@ class TestThresholds:
         assert (hits["cat"], hits["person"]) == (1, 1)
         assert "sheep" in thresholds.chosen["never_reached"]
 
+    @pytest.mark.parametrize("source", ["network", "raw"])
+    def test_of_another_checkpoint(self, first: First, voc: Path, tmp_path: Path, source: str) -> None:
+        told = json.loads(first.thresholds.read_text())
+        told["checkpoint"] = {"name": "other", "sha256": "ab" * 32}
+        (tmp_path / "t.json").write_text(json.dumps(told))
+        options = ["--from-raw", first.raw] if source == "raw" else ["--limit", "1"]
+        done = evaluate(voc, *options, "--thresholds", tmp_path / "t.json")
+        warning = (
+            f"the score thresholds were chosen for checkpoint other (SHA-256 abababababab), this one is {SHIPPED}; "
+        )
+        assert done.stderr.count(warning) == 1, done.output
+        if source == "raw":
+            assert warning not in evaluate(voc, *options, "--thresholds", first.thresholds).stderr
+            assert warning not in evaluate(voc, *options).stderr
+
 
 class TestStatus:
     @pytest.mark.parametrize(("floor", "status"), [("0", 0), ("30", 0), ("99", 1)])

@@ -55,6 +55,7 @@ def run_evaluation(chosen: EvalOptions, run: RunSettings) -> ExitStatus:
     """Evaluate, say what came of it."""
     _check(chosen)
     settings = _settings(chosen, run)
+    from ssd_detect.cli.startup import tell_of_other_weights
     from ssd_detect.evaluating.run import Evaluation
 
     evaluation = Evaluation.of(settings)
@@ -65,6 +66,9 @@ def run_evaluation(chosen: EvalOptions, run: RunSettings) -> ExitStatus:
         more = "" if settings.folder is None else "; the same command with --resume goes on"
         run.talk.note(f"Stopped before the end{more}.")
         return ExitStatus.INTERRUPTED
+    provenance = evaluated.details.facts.provenance
+    if settings.from_raw is not None and provenance is not None:  # else the detector's start has told
+        tell_of_other_weights(run, provenance.checkpoint_name, provenance.checkpoint_sha256)
     return _tell(evaluated, chosen, settings, run)
 
 

@@ -34,6 +34,16 @@ class ScoreThresholds:
     chosen: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = field(default=None, compare=False)
 
+    def warning_for(self, checkpoint_name: str, checkpoint_sha256: str) -> str | None:
+        """A line where the thresholds were chosen for other weights than these; None for their own."""
+        if self.checkpoint_sha256 == checkpoint_sha256:
+            return None
+        return (
+            f"the score thresholds were chosen for checkpoint {self.checkpoint_name or 'of no name'} "
+            f"(SHA-256 {self.checkpoint_sha256[:12] or 'unknown'}), this one is {checkpoint_name}; "
+            "scores of other weights mean something else"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
