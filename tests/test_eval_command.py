@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from ssd_detect import formats
 from ssd_detect.batch.journal import JOURNAL_NAME
 from ssd_detect.cli.eval_run import leading_mean
+from ssd_detect.cli.eval_table import is_below, percent_below
 from ssd_detect.cli.main import program
 from ssd_detect.detector import Detector
 from ssd_detect.errors import OutputError, SsdDetectError
@@ -250,6 +251,25 @@ class TestStatus:
         assert done.exit_code == status
         assert ("Error: mean voc07 is " in done.stderr) == (status == 1)
         assert "mean voc07" in done.stdout
+
+    def test_a_mean_just_below_the_floor_reads_so(self, first: First, voc: Path) -> None:
+        found = numbers(voc, "--from-raw", first.raw, "--metric", "coco")
+        mean = 100 * found["coco"]["numbers"]["AP"]
+        floor = f"{mean + 1e-5:.6f}"
+        done = evaluate(voc, "--from-raw", first.raw, "--metric", "coco", "--fail-under", floor)
+        assert done.exit_code == 1
+        told = done.stderr.splitlines()[-1].removeprefix("Error: mean coco is ").split(", expected at least ")
+        assert float(told[0]) < float(told[1])
+
+    @pytest.mark.parametrize(
+        ("value", "floor", "expected"),
+        [(0.5, 50.29, "50.00"), (0.502857, 50.29, "50.286"), (0.5028999, 50.29, "50.28999"), (0.29, 29.0, None),
+         (0.57, 57.0, None), (0.0, 2.0, "0.00")],
+    )  # fmt: skip
+    def test_decimals_below(self, value: float, floor: float, expected: str | None) -> None:
+        assert is_below(value, floor) == (expected is not None)
+        if expected is not None:
+            assert percent_below(value, floor) == expected
 
     def test_no_objects_reach_no_floor(self, tmp_path: Path, first: First) -> None:
         empty = made_voc(tmp_path / "voc", dict.fromkeys(OBJECTS, ()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssd_detect.cli.eval_table import lines, percent
+from ssd_detect.cli.eval_table import is_below, lines, percent, percent_below
 from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.progress import counted_progress
@@ -174,8 +174,9 @@ def _status(
 ) -> ExitStatus:
     if chosen.fail_under is not None:
         mean = leading_mean(result, settings.metrics)
-        if mean is None or 100 * mean < chosen.fail_under:
-            run.talk.failure(f"mean {settings.metrics[0]} is {percent(mean)}, expected at least {chosen.fail_under:g}")
+        if mean is None or is_below(mean, chosen.fail_under):
+            told = percent(mean) if mean is None else percent_below(mean, chosen.fail_under)
+            run.talk.failure(f"mean {settings.metrics[0]} is {told}, expected at least {chosen.fail_under:.12g}")
             return ExitStatus.FAILED
     return ExitStatus.SOME_FAILED if some_failed else ExitStatus.DONE
 
