@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from ssd_detect import formats
 from ssd_detect.batch.journal import JOURNAL_NAME
 from ssd_detect.cli.eval_run import leading_mean
+from ssd_detect.cli.eval_table import is_below, percent_below
 from ssd_detect.cli.main import program
 from ssd_detect.detector import Detector
 from ssd_detect.errors import OutputError, SsdDetectError
@@ -87,6 +88,7 @@ class TestNetwork:
         assert out[25].startswith("mean coco: AP ")
         assert "- Objects of classes that this checkpoint cannot find are left out: Cup 1." in out
         told = first.result.stderr.splitlines()
+        assert told.pop(2).startswith("not in it, since no threshold reaches a precision of 0.9: aeroplane, ")
         assert told == [f"saved {path}" for path in (first.raw, first.thresholds, first.report / "index.html")]
 
     def test_what_it_writes(self, first: First, voc: Path) -> None:
@@ -120,7 +122,7 @@ class TestNetwork:
         assert (done.exit_code, done.output) == (0, "")
         found = json.loads((tmp_path / "x.json").read_text())
         assert (found["num_pictures"], found["voc"]) == (1, [])
-        assert "Only the first 1 pictures count; 2 more are there." in found["notes"]
+        assert "Only the first picture counts; 2 more are there." in found["notes"]
 
 
 class TestOtherSources:
@@ -145,6 +147,20 @@ class TestOtherSources:
         again = numbers(voc, "--predictions", saved, "--iou", "0.4", "--bootstrap", "100")
         assert only_numbers(again) == only_numbers(run)
 
+    def test_predictions_of_a_high_threshold(self, first: First, voc: Path, tmp_path: Path) -> None:
+        note = "The detections were saved with score threshold {}: what scored less is missing"
+        lines = [json.loads(line) for line in first.lines.decode().splitlines()]
+        for change, told in (({}, None), ({"score": 0.5}, "0.5"), ({"classes": {"cat": 0.7}}, "0.7")):
+            lines[-1]["thresholds"] = {**lines[0]["thresholds"], **change}
+            (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            notes = numbers(voc, "--predictions", tmp_path / "x.jsonl")["notes"]
+            assert any("were saved with" in one for one in notes) == (told is not None)
+            assert told is None or any(one.startswith(note.format(told)) for one in notes)
+        arguments = [voc / "JPEGImages", "-f", "coco", "-o", tmp_path, "--score-threshold", "0.3"]
+        assert CliRunner().invoke(program, ["image", *map(str, arguments)]).exit_code == 0
+        notes = numbers(voc, "--predictions", tmp_path / "detections.coco.json")["notes"]
+        assert any(one.startswith(note.format("0.3")) for one in notes)
+
     def test_other_settings(self, first: First, voc: Path) -> None:
         few = numbers(voc, "--from-raw", first.raw, "--score-threshold", "0.5", "--profile", "caffe")
         assert 0 < few["num_detections"] < 10
@@ -164,6 +180,28 @@ class TestOtherSources:
         done = evaluate(voc, "--predictions", tmp_path / "y.jsonl")
         assert done.exit_code == 1
         assert "no picture of the detections is one of the data set: another" in done.stderr
+
+    @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
+    def test_pictures_beyond_the_limit(self, first: First, voc: Path, option: str) -> None:
+        """They are left out without a word."""
+        source = first.raw if option == "--from-raw" else first.report / "detections.jsonl"
+        for limit, told in ((1, "picture counts; 2 more are there."), (2, "2 pictures count; 1 more is there.")):
+            found = numbers(voc, option, source, "--limit", limit)
+            assert found["num_pictures"] == limit
+            assert f"Only the first {told}" in found["notes"]
+            assert not any("left out: 1" in note or "left out: 2" in note for note in found["notes"])
+            assert not any("has no picture" in note or "do not name" in note for note in found["notes"])
+
+    @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
+    def test_pictures_whose_annotation_cannot_be_read(self, first: First, tmp_path: Path, option: str) -> None:
+        voc = made_voc(tmp_path / "voc")
+        (voc / "Annotations" / "coffee.xml").write_text("<annotation>")
+        source = first.raw if option == "--from-raw" else first.report / "detections.jsonl"
+        done = evaluate(voc, option, source)
+        assert done.exit_code == 3, done.output
+        note = next(line for line in done.stdout.splitlines() if "whose detections are left out: 1" in line)
+        assert "coffee.png: reading the data set left it out: " in note
+        assert "has no picture of this name" not in note
 
     def test_neither_imports_tensorflow(self, first: First, voc: Path, tmp_path: Path) -> None:
         code = (
@@ -191,6 +229,21 @@ class TestThresholds:
         assert (hits["cat"], hits["person"]) == (1, 1)
         assert "sheep" in thresholds.chosen["never_reached"]
 
+    @pytest.mark.parametrize("source", ["network", "raw"])
+    def test_of_another_checkpoint(self, first: First, voc: Path, tmp_path: Path, source: str) -> None:
+        told = json.loads(first.thresholds.read_text())
+        told["checkpoint"] = {"name": "other", "sha256": "ab" * 32}
+        (tmp_path / "t.json").write_text(json.dumps(told))
+        options = ["--from-raw", first.raw] if source == "raw" else ["--limit", "1"]
+        done = evaluate(voc, *options, "--thresholds", tmp_path / "t.json")
+        warning = (
+            f"the score thresholds were chosen for checkpoint other (SHA-256 abababababab), this one is {SHIPPED}; "
+        )
+        assert done.stderr.count(warning) == 1, done.output
+        if source == "raw":
+            assert warning not in evaluate(voc, *options, "--thresholds", first.thresholds).stderr
+            assert warning not in evaluate(voc, *options).stderr
+
 
 class TestStatus:
     @pytest.mark.parametrize(("floor", "status"), [("0", 0), ("30", 0), ("99", 1)])
@@ -199,6 +252,25 @@ class TestStatus:
         assert done.exit_code == status
         assert ("Error: mean voc07 is " in done.stderr) == (status == 1)
         assert "mean voc07" in done.stdout
+
+    def test_a_mean_just_below_the_floor_reads_so(self, first: First, voc: Path) -> None:
+        found = numbers(voc, "--from-raw", first.raw, "--metric", "coco")
+        mean = 100 * found["coco"]["numbers"]["AP"]
+        floor = f"{mean + 1e-5:.6f}"
+        done = evaluate(voc, "--from-raw", first.raw, "--metric", "coco", "--fail-under", floor)
+        assert done.exit_code == 1
+        told = done.stderr.splitlines()[-1].removeprefix("Error: mean coco is ").split(", expected at least ")
+        assert float(told[0]) < float(told[1])
+
+    @pytest.mark.parametrize(
+        ("value", "floor", "expected"),
+        [(0.5, 50.29, "50.00"), (0.502857, 50.29, "50.286"), (0.5028999, 50.29, "50.28999"), (0.29, 29.0, None),
+         (0.57, 57.0, None), (0.0, 2.0, "0.00")],
+    )  # fmt: skip
+    def test_decimals_below(self, value: float, floor: float, expected: str | None) -> None:
+        assert is_below(value, floor) == (expected is not None)
+        if expected is not None:
+            assert percent_below(value, floor) == expected
 
     def test_no_objects_reach_no_floor(self, tmp_path: Path, first: First) -> None:
         empty = made_voc(tmp_path / "voc", dict.fromkeys(OBJECTS, ()))
@@ -240,6 +312,9 @@ class TestStatus:
             (["--from-raw", "a", "--checkpoint", SHIPPED], "--checkpoint: without effect with --from-raw"),
             (["--predictions", "a", "--nms-threshold", "0.4"], "--nms-threshold: without effect with --predictions"),
             (["--json", "a", "--keep-raw", "a"], "have the same name"),
+            (["--json", "a", "--write-thresholds", "b/../a"], "have the same name"),
+            (["--json", "r/metrics.json", "-o", "r"], "r/metrics.json: two files that are to be written have the same"),
+            (["--keep-raw", "r/index.html", "-o", "r"], "have the same name"),
             (["--split", "train"], "train"),
             (["--iou", "0"], "--iou"),
             (["--fail-under", "nan"], "--fail-under is nan percent, expected percent such as 70"),
@@ -252,6 +327,38 @@ class TestStatus:
         assert (done.exit_code, done.stdout) == (2, ""), done.output
         assert message in done.stderr
         assert done.stderr.count("\n") == 1
+
+    def test_no_input_is_written_over(self, first: First, tmp_path: Path) -> None:
+        """Whatever is read, for every option that writes, also with --overwrite and under another name."""
+        voc = made_voc(tmp_path / "voc")
+        lines, weights = tmp_path / "x.jsonl", tmp_path / "raw.npz"
+        lines.write_bytes(first.lines)
+        weights.write_bytes(first.raw.read_bytes())
+        thresholds = tmp_path / "t.json"
+        thresholds.write_bytes(first.thresholds.read_bytes())
+        (tmp_path / "link").hardlink_to(lines)
+        itself, of_set = "is the input itself; name another output", f"is a file of the data set {voc}; name another"
+        cases: list[tuple[list[object], Path, str]] = [
+            (["--from-raw", weights], weights, itself),
+            (["--predictions", lines], lines, itself),
+            (["--predictions", lines], tmp_path / "link", itself),
+            (["--from-raw", weights, "--thresholds", thresholds], thresholds, itself),
+            (["--predictions", lines], voc / "JPEGImages" / "coffee.png", itself),
+            (["--predictions", lines], voc / "Annotations" / "coffee.xml", of_set),
+        ]
+        for source, target, message in cases:
+            before = target.read_bytes()
+            for option in ("--json", "--write-thresholds"):
+                done = evaluate(voc, *source, option, target, "--overwrite")
+                assert (done.exit_code, done.stdout) == (1, ""), done.output
+                assert f"Error: {target}: {message}" in done.stderr
+            assert target.read_bytes() == before
+        for target in (voc / "JPEGImages" / "coffee.png", voc / "Annotations" / "coffee.xml"):
+            done = evaluate(voc, "--keep-raw", target, "--overwrite")
+            assert (done.exit_code, "name another output" in done.stderr) == (1, True), done.output
+        for _ in range(2):  # what an evaluation has written there may be replaced
+            options = ("--json", voc / "n.json", "--write-thresholds", voc / "t.json", "--overwrite")
+            assert evaluate(voc, "--predictions", lines, *options).exit_code == 0
 
     def test_no_data_set(self, tmp_path: Path) -> None:
         assert evaluate(tmp_path / "gone").exit_code == 2
@@ -319,6 +426,38 @@ class TestResume:
         again = run(replace(settings, resume=True))
         assert again is not None
         assert again.result.to_dict() == evaluated.result.to_dict()
+
+    def test_other_options_are_refused(self, first: First, voc: Path, tmp_path: Path) -> None:
+        """Before anything of the finished report is replaced."""
+        before = {path: path.read_bytes() for path in first.report.iterdir()}
+        plain = ["-o", first.report, "--iou", "0.4", "--bootstrap", "100"]
+        same = [*plain, "--keep-raw", first.raw]
+        others: list[list[object]] = [
+            [*same, "--limit", "1"],
+            [*same, "--limit", "2"],
+            plain,
+            [*plain, "--keep-raw", tmp_path / "other.npz"],
+            [*same, "--metric", "coco"],
+            [*same, "--iou", "0.5"],
+            [*same, "--precision", "0.5"],
+            ["-o", first.report, "--iou", "0.4", "--keep-raw", first.raw],
+            [*same, "--profile", "caffe"],
+        ]
+        for options in others:
+            done = evaluate(voc, *options, "--resume")
+            assert (done.exit_code, done.stdout) == (1, ""), options
+            assert "the run to resume had another checkpoint, other thresholds, other" in done.stderr
+            assert done.stderr.count("\n") == 1
+        assert {path: path.read_bytes() for path in first.report.iterdir()} == before
+        assert not (tmp_path / "other.npz").exists()
+
+    def test_a_report_without_a_run_is_not_replaced(self, first: First, voc: Path, tmp_path: Path) -> None:
+        assert evaluate(voc, "--from-raw", first.raw, "-o", tmp_path / "out").exit_code == 0
+        before = (tmp_path / "out" / "metrics.json").read_bytes()
+        done = evaluate(voc, "-o", tmp_path / "out", "--resume", "--limit", "1")
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "exists already" in done.stderr
+        assert (tmp_path / "out" / "metrics.json").read_bytes() == before
 
     def test_other_pictures_in_the_raw_file(self, voc: Path, tmp_path: Path) -> None:
         settings = settings_for(voc, folder=tmp_path / "out", keep_raw=tmp_path / "raw.npz", limit=1)

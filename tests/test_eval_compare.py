@@ -195,6 +195,22 @@ def test_nothing_is_overwritten(best: Path, voc: Path, tmp_path: Path) -> None:
         evaluated(folder, voc, ALL)
 
 
+@pytest.mark.parametrize("name", [COMPARED_FILE, "detections.jsonl", "metrics.json"])
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_its_inputs_stay(best: Path, voc: Path, tmp_path: Path, name: str, as_folder: bool) -> None:
+    folder = evaluated(tmp_path / "x", voc, {})
+    (folder / "metrics.json").touch()
+    before = (folder / name).read_bytes()
+    (tmp_path / "link").symlink_to(folder)
+    given = folder if as_folder else folder / COMPARED_FILE
+    for a, b in ((given, best), (best, given)):
+        for target in (folder / name, tmp_path / "link" / name):
+            done = compare(a, b, "--json", target, "--overwrite")
+            assert (done.exit_code, done.stdout) == (1, "")
+            assert done.stderr == f"Error: {target}: is the input itself; name another output\n"
+    assert (folder / name).read_bytes() == before
+
+
 def test_help() -> None:
     done = compare("--help")
     assert (done.exit_code, "more than chance" in done.stdout) == (0, True)

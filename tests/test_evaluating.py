@@ -115,7 +115,7 @@ class TestPictures:
         assert table.score.tolist() == [0.75, 0.123457, 0.1]
         assert table.boxes[1].tolist() == [0, 0, 1.235, 3]
         assert (rows.numbers, len(rows.foreign)) == ({0, 1}, 1)
-        assert "fits 2 pictures" in rows.foreign[0]
+        assert "fits 2 pictures" in rows.foreign[0].reason
 
     def test_unwanted_classes(self) -> None:
         rows = self.rows(np.array([False, False, True]))
@@ -209,6 +209,7 @@ class TestKeptOutputs:
         with zipfile.ZipFile(raw) as archive:
             told = json.loads(archive.read("header.json"))
         assert (told["schema"], told["floor"], told["class_names"]) == ("ssd-detect.raw/1", 0.005, list(VOC20))
+        assert told["pictures"][0] == {"name": "a.jpg", "width": 500, "height": 375, "rows": len(rows)}
 
     def test_the_same_outputs_make_the_same_file(self, raw: Path, tmp_path: Path) -> None:
         assert written(tmp_path, header(), softmax_outputs(1), softmax_outputs(2)).read_bytes() == raw.read_bytes()
@@ -219,7 +220,8 @@ class TestKeptOutputs:
         random = np.random.default_rng(seed)
         scores = random.choice(np.array([0, 0.004, 0.005, 0.9, np.nan], np.float32), (9, 3))
         offsets = random.normal(size=(9, 4)).astype(np.float32)
-        one = header(class_names=NAMES, pictures=(RawPicture("a\udc80.jpg", 5, 4),))
+        num_kept = int((scores[:, 1:] >= np.float32(0.005)).any(axis=1).sum())
+        one = header(class_names=NAMES, pictures=(RawPicture("a\udc80.jpg", 5, 4, num_kept),))
         with open_raw(written(tmp_path_factory.mktemp("raw"), one, (scores, offsets))) as raw:
             back = raw.outputs(0)
             assert raw.header == one
@@ -308,6 +310,27 @@ class TestKeptOutputs:
             (lambda told, array: array[:6] + b"\2" + array[7:], "a.jpg: its outputs are of version"),
             (lambda told, array: array[:-84] + np.full(21, np.inf, "<f4").tobytes(), "a.jpg: holds the score inf"),
             (lambda told, array: told["pictures"][0].update(width=0), "the size of a.jpg is 0x375"),
+            (
+                lambda told, array: array[:-84] + np.full(21, -0.5, "<f4").tobytes(),
+                "a.jpg: holds the score -0.5, expec",
+            ),
+            (
+                lambda told, array: array[:-84] + np.full(21, 1.5, "<f4").tobytes(),
+                "holds the score 1.5, expected a num",
+            ),
+            (lambda told, array: _with_anchor(array, -1), "its anchors are not those of an SSD of 8732"),
+            (lambda told, array: _with_anchor(array, 8732), "its anchors are not those of an SSD of 8732"),
+            (lambda told, array: _with_anchor(array, 0), "its anchors are not ascending"),
+            (
+                lambda told, array: _npy(np.load(io.BytesIO(array))[:-1]),
+                "a.jpg: it holds .* rows .*header.json tells of",
+            ),
+            (
+                lambda told, array: told["pictures"][0].update(rows=3) or array,
+                "rows of outputs, header.json tells of 3",
+            ),
+            (lambda told, array: told["pictures"][0].update(rows=-1), "'rows' is -1"),
+            (lambda told, array: told["pictures"][0].pop("rows") and None, "'rows' is missing"),
         ],
     )
     def test_damage(self, raw: Path, tmp_path: Path, damage: Any, message: str) -> None:
@@ -353,6 +376,13 @@ class TestKeptOutputs:
                 decoded(path)
         with pytest.raises(FormatError, match="cannot be read"):
             decoded(tmp_path / "gone.npz")
+
+
+def _with_anchor(array: bytes, number: int) -> bytes:
+    """The same with another number of the last row's anchor."""
+    rows = np.load(io.BytesIO(array))
+    rows["anchor"][-1] = number
+    return _npy(rows)
 
 
 def _npy(values: Any) -> bytes:

@@ -63,7 +63,7 @@ def read_journal(folder: Path, run_fingerprint: str) -> dict[PurePosixPath, Fini
         return {}
     if header != _header(run_fingerprint):
         raise OutputError(
-            f"{folder}: the run to resume had another checkpoint, other thresholds or other formats; "
+            f"{folder}: the run to resume had another checkpoint, other thresholds, other formats or other options; "
             "give the same options, or leave --resume out and use --overwrite"
         )
     finished = {}

@@ -49,10 +49,12 @@ def compare(
     """
     from ssd_detect.cli.eval_run import write_json
     from ssd_detect.evaluating.compared_file import compare_runs, read_compared
+    from ssd_detect.evaluating.kept_inputs import check_apart, files_of_evaluation
     from ssd_detect.evaluation.bootstrap import BootstrapSettings
 
     if json_target not in (None, "-"):
         check_target(Path(str(json_target)), overwrite=overwrite)
+        check_apart([Path(str(json_target))], [*files_of_evaluation(a), *files_of_evaluation(b)])
     first, second = read_compared(a), read_compared(b)
     settings = BootstrapSettings(num_resamples=bootstrap)
     found = compare_runs(first, second, metric=metric, iou_threshold=iou, bootstrap=settings)  # type: ignore[arg-type]

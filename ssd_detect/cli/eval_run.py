@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssd_detect.cli.eval_table import lines, percent
+from ssd_detect.cli.eval_table import is_below, lines, percent, percent_below
 from ssd_detect.cli.interrupt import stop_on_interrupt
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.progress import counted_progress
@@ -55,6 +55,7 @@ def run_evaluation(chosen: EvalOptions, run: RunSettings) -> ExitStatus:
     """Evaluate, say what came of it."""
     _check(chosen)
     settings = _settings(chosen, run)
+    from ssd_detect.cli.startup import tell_of_other_weights
     from ssd_detect.evaluating.run import Evaluation
 
     evaluation = Evaluation.of(settings)
@@ -65,6 +66,9 @@ def run_evaluation(chosen: EvalOptions, run: RunSettings) -> ExitStatus:
         more = "" if settings.folder is None else "; the same command with --resume goes on"
         run.talk.note(f"Stopped before the end{more}.")
         return ExitStatus.INTERRUPTED
+    provenance = evaluated.details.facts.provenance
+    if settings.from_raw is not None and provenance is not None:  # else the detector's start has told
+        tell_of_other_weights(run, provenance.checkpoint_name, provenance.checkpoint_sha256)
     return _tell(evaluated, chosen, settings, run)
 
 
@@ -98,6 +102,7 @@ def _settings(chosen: EvalOptions, run: RunSettings) -> EvalSettings:
         keep_raw=chosen.keep_raw,
         from_raw=chosen.from_raw,
         predictions=chosen.predictions,
+        thresholds=None if run.thresholds is None else run.thresholds.path,
         write_thresholds=chosen.write_thresholds,
         precision=chosen.precision,
         json_file=Path(str(chosen.json_target)) if to_file else None,
@@ -169,8 +174,9 @@ def _status(
 ) -> ExitStatus:
     if chosen.fail_under is not None:
         mean = leading_mean(result, settings.metrics)
-        if mean is None or 100 * mean < chosen.fail_under:
-            run.talk.failure(f"mean {settings.metrics[0]} is {percent(mean)}, expected at least {chosen.fail_under:g}")
+        if mean is None or is_below(mean, chosen.fail_under):
+            told = percent(mean) if mean is None else percent_below(mean, chosen.fail_under)
+            run.talk.failure(f"mean {settings.metrics[0]} is {told}, expected at least {chosen.fail_under:.12g}")
             return ExitStatus.FAILED
     return ExitStatus.SOME_FAILED if some_failed else ExitStatus.DONE
 

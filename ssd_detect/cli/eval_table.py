@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from ssd_detect.evaluation.results import EvaluationResult, VocResult
 
 
+_MOST_DECIMALS = 10
+
+
 def lines(result: "EvaluationResult") -> Iterator[str]:
     """All lines; percentages, `n/a` where a class has no objects."""
     yield from _table(result)
@@ -25,6 +28,17 @@ def lines(result: "EvaluationResult") -> Iterator[str]:
 def percent(value: float | None) -> str:
     """Two decimals; `n/a` for None."""
     return "n/a" if value is None else f"{100 * value:.2f}"
+
+
+def is_below(value: float, floor: float) -> bool:
+    """Whether a fraction is below a floor in percent; what binary numbers cannot hold does not count."""
+    return round(100 * value, _MOST_DECIMALS) < floor
+
+
+def percent_below(value: float, floor: float) -> str:
+    """A fraction that is below a floor in percent, with so many decimals, at least two, that it reads so."""
+    texts = [f"{100 * value:.{decimals}f}" for decimals in range(2, _MOST_DECIMALS + 1)]
+    return next((text for text in texts if float(text) < floor), texts[-1])
 
 
 def _mean_line(one: "VocResult") -> str:

@@ -48,17 +48,19 @@ def open_detector(
         run.talk.note(UNUSED_GPU)
     if detector.assumed:
         run.talk.note(f"checkpoint {detector.checkpoint_name}: assumed {', '.join(detector.assumed)}")
-    if run.thresholds is not None and run.thresholds.checkpoint_sha256 != detector.checkpoint_sha256:
-        run.talk.note(
-            f"the score thresholds were chosen for checkpoint {run.thresholds.checkpoint_name or 'of no name'} "
-            f"(SHA-256 {run.thresholds.checkpoint_sha256[:12] or 'unknown'}), this one is {detector.checkpoint_name}; "
-            "scores of other weights mean something else"
-        )
+    tell_of_other_weights(run, detector.checkpoint_name, detector.checkpoint_sha256)
     run.talk.detail(
         f"checkpoint {detector.checkpoint_name} (SHA-256 {detector.checkpoint_sha256[:12]}…), "
         f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {detector.device_name}"
     )
     return detector
+
+
+def tell_of_other_weights(run: RunSettings, name: str, sha256: str) -> None:
+    """Say so where `--thresholds` are those of another checkpoint than the one whose scores they are for."""
+    warning = None if run.thresholds is None else run.thresholds.warning_for(name, sha256)
+    if warning is not None:
+        run.talk.note(warning)
 
 
 def leaves_gpu_unused(detector: "Detector", run: RunSettings, sources: Sources) -> bool:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ssd_detect.datasets.dataset import Dataset, DatasetKind
 from ssd_detect.detections import SCORE_DECIMALS
-from ssd_detect.errors import MissingPackageError, SettingError
+from ssd_detect.errors import MissingPackageError
 from ssd_detect.evaluating.compared_file import COMPARED_FILE, write_compared
+from ssd_detect.evaluating.kept_inputs import check_names
 from ssd_detect.evaluating.settings import EvalSettings
 from ssd_detect.evaluation.curves import thresholds_for_precision
 from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
@@ -37,12 +38,10 @@ def check_files(settings: EvalSettings) -> None:
         OutputError: a file may not be written.
         SettingError: two files have one name.
     """
-    absolute = [path.absolute() for path in settings.targets]
-    if len(set(absolute)) < len(absolute):
-        raise SettingError("two files that are to be written have the same name; name another one")
+    check_names(settings)
     for path in settings.targets:
         may_stay = settings.resume and path == settings.keep_raw
-        check_target(path, settings.from_raw, overwrite=settings.overwrites or may_stay)
+        check_target(path, overwrite=settings.overwrites or may_stay)
     if settings.folder is not None:
         check_target(settings.folder / COMPARED_FILE, overwrite=settings.overwrites)
         with suppress(MissingPackageError):  # told when all else is written

@@ -16,9 +16,12 @@ class Found:
         pictures: name of each picture, and what was found in it; read once. Their class ids count in `class_names`.
         provenance: of the detections; None where nothing tells.
         failures: names of pictures that were to be looked at and cannot be read.
+        saved_threshold: of saved detections: the highest score threshold that they were saved with; None where nothing
+            tells.
     """
 
     class_names: tuple[str, ...]
     pictures: Iterable[tuple[str, Detections]]
     provenance: Provenance | None
     failures: tuple[str, ...] = ()
+    saved_threshold: float | None = None

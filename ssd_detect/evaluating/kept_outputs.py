@@ -89,8 +89,11 @@ def _detections(
         with explained_reading(f"{raw.path}: {picture.name}"):
             if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(anchors):
                 raise ValueError(f"its anchors are not those of an SSD of {len(anchors)} anchors")
-            if (scores > _MOST_SCORE).any():
-                raise ValueError(f"holds the score {np.nanmax(scores):g}, expected at most 1")
+            if (np.diff(numbers) <= 0).any():
+                raise ValueError("its anchors are not ascending, expected each at most once")
+            outside = scores[(scores < 0) | (scores > _MOST_SCORE)]
+            if outside.size:
+                raise ValueError(f"holds the score {outside[0]:g}, expected a number from 0 to 1")
             if cut is not None:
                 scores = scores[:, cut]
                 scores /= scores.sum(axis=1, keepdims=True)  # what a softmax over these classes alone gives

@@ -47,6 +47,13 @@ class EvalHooks:
     should_stop: Callable[[], bool] = lambda: False
 
 
+@dataclass(frozen=True)
+class _EvalJobSettings(JobSettings):
+    """With the choices of the evaluation that it must share with a run that it goes on with."""
+
+    evaluation: tuple[tuple[str, object], ...] = ()
+
+
 class _Facts(NamedTuple):
     """What is to be remembered of a detector: where its detections come from, and what its outputs mean."""
 
@@ -112,7 +119,7 @@ class NetworkRun:
         return Found(names, self._pictures(names), facts.provenance, tuple(name for name, _ in summary.failures))
 
     def _job_settings(self) -> JobSettings:
-        return JobSettings(
+        return _EvalJobSettings(
             checkpoint=self._settings.checkpoint,
             detection=self._settings.detection,
             batch_size=self._settings.batch_size,
@@ -120,6 +127,7 @@ class NetworkRun:
             formats=("jsonl",),
             resume=self._settings.resume,
             overwrite=self._settings.overwrite,
+            evaluation=self._settings.that_shape_the_report(),
         )
 
     @contextmanager
@@ -148,7 +156,7 @@ class NetworkRun:
         sizes = {name: found.size for name, found in self._pictures(header.class_names)}
         parts = self._folder / _PARTS
         whole = replace(header, pictures=tuple(RawPicture(name, *size) for name, size in sizes.items()))
-        arrays = (parts / f"{keys[name]}.npy" for name in sizes)
+        arrays = [parts / f"{keys[name]}.npy" for name in sizes]
         write_raw(target, whole, arrays, overwrite=self._settings.overwrite)
         with suppress(OSError):
             shutil.rmtree(parts)

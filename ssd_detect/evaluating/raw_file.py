@@ -2,16 +2,16 @@
 
 A zip, uncompressed: `header.json` (schema `ssd-detect.raw/1`), then `000000.npy` and so on, one for each picture of
 the header's list: a NumPy array with a row for each anchor whose best class scores at least the header's floor, with
-the fields `anchor` (its number), `offsets` (4) and `scores` (one for each class, background first), as the network gave
-them. `numpy.load` opens the file. The floor keeps it small: an SSD300 has 8732 anchors, of which some hundreds say more
-than that nothing is there.
+the fields `anchor` (its number, ascending), `offsets` (4) and `scores` (one for each class, background first), as the
+network gave them. The header tells how many rows each picture has. `numpy.load` opens the file. The floor keeps it
+small: an SSD300 has 8732 anchors, of which some hundreds say more than that nothing is there.
 """
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from ssd_detect import __version__
 from ssd_detect.arrays import Floats, Integers
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
+from ssd_detect.errors import FormatError
 from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.formats.file_reading import explained_reading
 from ssd_detect.formats.json_text import json_file
@@ -34,11 +35,14 @@ _ENCRYPTED = 1  # bit of a zip member's flags
 
 
 class RawPicture(NamedTuple):
-    """A picture whose outputs are kept: its name in the data set, and its sides in pixels."""
+    """A picture whose outputs are kept: its name in the data set, its sides in pixels, and the rows of its array, which
+    `write_raw` counts.
+    """
 
     name: str
     width: int
     height: int
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class RawHeader:
 
 
 def _raw_picture(value: Any) -> RawPicture:
-    one = RawPicture(file_name(value, "name"), whole(value, "width"), whole(value, "height"))
+    one = RawPicture(file_name(value, "name"), whole(value, "width"), whole(value, "height"), whole(value, "rows"))
     if min(one.width, one.height) < 1:
         raise ValueError(f"the size of {one.name} is {one.width}x{one.height}, expected at least 1x1")
     return one
@@ -132,12 +136,12 @@ def _row(num_classes: int) -> np.dtype[Any]:
     return np.dtype([("anchor", "<i4"), ("offsets", "<f4", (4,)), ("scores", "<f4", (num_classes,))])
 
 
-def write_raw(path: Path, header: RawHeader, arrays: Iterable[Path], *, overwrite: bool) -> None:
+def write_raw(path: Path, header: RawHeader, arrays: Sequence[Path], *, overwrite: bool) -> None:
     """Put the file together, wholly or not at all.
 
     Args:
         path: its name.
-        header: of it.
+        header: of it; the rows of its pictures are those of the arrays.
         arrays: files with what `encoded` returned, in the order of the header's pictures.
         overwrite: an existing file may be replaced.
 
@@ -149,11 +153,19 @@ def write_raw(path: Path, header: RawHeader, arrays: Iterable[Path], *, overwrit
         explained_writing(path),
         zipfile.ZipFile(temporary, "w") as archive,
     ):
-        archive.writestr(
-            zipfile.ZipInfo(_HEADER), json_file(header.to_dict())
-        )  # of no date: the same run, the same file
+        pictures = tuple(
+            one._replace(rows=_num_rows(array)) for one, array in zip(header.pictures, arrays, strict=True)
+        )
+        content = json_file(replace(header, pictures=pictures).to_dict())
+        archive.writestr(zipfile.ZipInfo(_HEADER), content)  # of no date: the same run, the same file
         for i, array in enumerate(arrays):
             archive.writestr(zipfile.ZipInfo(_member(i)), array.read_bytes())
+
+
+def _num_rows(array: Path) -> int:
+    with array.open("rb") as stream:
+        np.lib.format.read_magic(stream)
+        return int(np.lib.format.read_array_header_1_0(stream)[0][0])
 
 
 def _member(index: int) -> str:
@@ -176,6 +188,9 @@ class RawFile:
         """
         with explained_reading(f"{self.path}: {self.header.pictures[index].name}"), explained_zip():
             rows = _rows(_content(self._archive, _member(index)), self._row)
+            told = self.header.pictures[index].rows
+            if len(rows) != told:
+                raise ValueError(f"it holds {len(rows)} rows of outputs, {_HEADER} tells of {told}")
             anchors = rows["anchor"].astype(np.int64)
         return RawOutputs(anchors, np.ascontiguousarray(rows["scores"]), np.ascontiguousarray(rows["offsets"]))
 
@@ -215,6 +230,15 @@ def open_raw(path: Path) -> Iterator[RawFile]:
             archive = closing.enter_context(zipfile.ZipFile(path))
             header = RawHeader.from_dict(parse_json(_content(archive, _HEADER).decode("utf-8")))
         yield RawFile(path, archive, header)
+
+
+def is_raw_file(path: Path) -> bool:
+    """Whether the file is one of kept outputs, be it damaged behind its header."""
+    try:
+        with open_raw(path):
+            return True
+    except FormatError:
+        return False
 
 
 @contextmanager

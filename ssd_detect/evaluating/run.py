@@ -14,18 +14,20 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from ssd_detect.boxes.outputs import wanted_classes
-from ssd_detect.datasets.dataset import Dataset, Treatment
+from ssd_detect.counting import counted
+from ssd_detect.datasets.dataset import AnnotatedPicture, Dataset, Treatment
 from ssd_detect.datasets.opening import open_dataset
 from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError
 from ssd_detect.evaluating.files import check_files, is_coco_file
 from ssd_detect.evaluating.found import Found
+from ssd_detect.evaluating.kept_inputs import check_inputs
 from ssd_detect.evaluating.kept_outputs import found_in_outputs
 from ssd_detect.evaluating.network import PREDICTIONS, EvalHooks, NetworkRun
 from ssd_detect.evaluating.raw_file import open_raw
 from ssd_detect.evaluating.saved import found_in_predictions
-from ssd_detect.evaluating.settings import EvalSettings
-from ssd_detect.evaluating.tables import PictureNumbers, PredictionRows, truth_of
+from ssd_detect.evaluating.settings import WHOLE_CURVES_FROM, EvalSettings
+from ssd_detect.evaluating.tables import Foreign, PictureNumbers, PredictionRows, truth_of
 from ssd_detect.evaluation.bootstrap import BootstrapSettings
 from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
 from ssd_detect.evaluation.results import EvaluationResult
@@ -54,12 +56,12 @@ class Evaluation:
     Args:
         dataset: with at most as many pictures as the settings allow.
         settings: see `EvalSettings`.
-        num_left_out: pictures that the limit has cut off.
+        beyond: pictures that the limit has cut off.
     """
 
     dataset: Dataset
     settings: EvalSettings
-    num_left_out: int
+    beyond: tuple[AnnotatedPicture, ...]
 
     @classmethod
     def of(cls, settings: EvalSettings) -> "Evaluation":
@@ -68,16 +70,17 @@ class Evaluation:
         Raises:
             SettingError: a number is out of range.
             FormatError, SettingError: no data set; see `open_dataset`. A data set without pictures.
-            OutputError: a file of the results may not be written.
+            OutputError: a file of the results may not be written, or is one of those that are read.
         """
         numbers_wanted(settings)  # both refuse what is out of range
         _findings(settings)
         check_files(settings)
         dataset = open_dataset(settings.dataset, split=settings.split)
+        check_inputs(settings, dataset)
         if not dataset.pictures:
             raise FormatError(f"{settings.dataset}: has no picture that can be used; see ssd-detect dataset check")
         kept = dataset.pictures[: settings.limit]
-        return cls(replace(dataset, pictures=kept), settings, len(dataset.pictures) - len(kept))
+        return cls(replace(dataset, pictures=kept), settings, dataset.pictures[len(kept) :])
 
     @property
     def not_read(self) -> list[tuple[str, str]]:
@@ -128,22 +131,24 @@ class Evaluation:
         settings, pictures, names = self.settings, self.dataset.pictures, found.class_names
         wanted = wanted_classes(settings.detection, names)
         truth = truth_of(pictures, self.dataset.class_names, names, wanted)
-        rows = PredictionRows(PictureNumbers(self.dataset.root, pictures), wanted)
+        rows = PredictionRows(PictureNumbers(self.dataset.root, pictures, self.beyond), wanted)
         for name, detections in found.pictures:
             rows.add(name, detections)
         if rows.foreign and not rows.numbers:
-            raise FormatError(f"no picture of the detections is one of the data set: {rows.foreign[0]}")
+            raise FormatError(f"no picture of the detections is one of the data set: {self._reason(rows.foreign[0])}")
         predictions = rows.table(len(pictures))
         result = evaluate(truth.table, predictions, names, numbers_wanted(settings))
-        notes = (*result.notes, *truth.notes(), *self._notes(rows, found.failures))
+        notes = (*result.notes, *truth.notes(), *_threshold_notes(found), *self._notes(rows, found.failures))
         details = ReportDetails(self._facts(found), names, truth.table, predictions, pictures, _findings(settings))
         return Evaluated(replace(result, notes=notes), details)
 
     def _notes(self, rows: PredictionRows, failures: Sequence[str]) -> Iterator[str]:
         """What is to be known about the pictures, a sentence each."""
         yield "Scores count with 6 decimals and boxes with 3, as they are written."
-        if self.num_left_out:
-            yield f"Only the first {len(self.dataset.pictures)} pictures count; {self.num_left_out} more are there."
+        if self.beyond:
+            first = counted(len(self.dataset.pictures), "picture counts", "pictures count").removeprefix("1 ")
+            more = counted(len(self.beyond), "more is", "more are")
+            yield f"Only the first {first}; {more} there."
         if failures:
             yield f"Pictures that cannot be read, and count as pictures without detections: {len(failures)}."
         if self.not_read:
@@ -152,8 +157,18 @@ class Evaluation:
         if missing:
             yield f"Pictures that the detections do not name, and that count as pictures without any: {missing}."
         if rows.foreign:
-            yield f"Pictures whose detections are left out: {len(rows.foreign)}; the first: {rows.foreign[0]}."
+            first_reason = self._reason(rows.foreign[0])
+            yield f"Pictures whose detections are left out: {len(rows.foreign)}; the first: {first_reason}."
         yield from self._problem_notes()
+
+    def _reason(self, foreign: Foreign) -> str:
+        """Why these detections do not count: the data set may have the picture, and no usable annotation for it."""
+        name = PurePosixPath(foreign.file)
+        for file, text in self.not_read:
+            told = {PurePosixPath(word).name for word in text.replace(",", " ").split()}  # COCO: one file has all
+            if Path(file).stem == name.stem or name.name in told:
+                return f"{foreign.file}: reading the data set left it out: {file}: {text}"
+        return foreign.reason
 
     def _problem_notes(self) -> Iterator[str]:
         counts = Counter(one.treatment for one in self.dataset.problems if one.treatment is not Treatment.KEPT)
@@ -173,6 +188,14 @@ class Evaluation:
             command=settings.command,
             date=datetime.now().astimezone(),
             not_read=(*(name for name, _ in self.not_read), *found.failures),
+        )
+
+
+def _threshold_notes(found: Found) -> Iterator[str]:
+    if found.saved_threshold is not None and found.saved_threshold > WHOLE_CURVES_FROM:
+        yield (
+            f"The detections were saved with score threshold {found.saved_threshold:g}: what scored less is missing "
+            f"and the average precision is too low; save with --score-threshold {WHOLE_CURVES_FROM:g}."
         )
 
 

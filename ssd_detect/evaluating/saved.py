@@ -41,9 +41,10 @@ def found_in_predictions(
     if first is None:
         records = list(read_coco_file(path, class_names, coco_images))
         names = records[0].detections.class_names if records else class_names or tuple(dataset_names)
-        return Found(names, _pairs(records), None)
+        return Found(names, _pairs(records), None, saved_threshold=_threshold_of_coco(path))
     names = class_names or _known_names(first) or _names_in_lines(path, dataset_names)
-    return Found(names, _pairs(read_json_lines_file(path, names)), _provenance(path, first))
+    pairs = _pairs(read_json_lines_file(path, names))
+    return Found(names, pairs, _provenance(path, first), saved_threshold=_threshold_of_lines(path))
 
 
 def _pairs(records: Any) -> Iterator[tuple[str, Detections]]:
@@ -61,6 +62,37 @@ def _first_line(path: Path) -> Any | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("schema") == SCHEMA else None
+
+
+def _threshold_of_coco(path: Path) -> float | None:
+    """As `info` of a COCO file of ours tells; None for a list of results, and for files of others."""
+    with explained_reading(path):
+        value = parse_json(path.read_text(encoding="utf-8"))
+    return _told_threshold(value.get("info")) if isinstance(value, dict) else None
+
+
+def _threshold_of_lines(path: Path) -> float | None:
+    """The highest of all lines, which may come from several runs."""
+    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+        return max((told for line in lines if (told := _threshold_of_line(line)) is not None), default=None)
+
+
+def _threshold_of_line(line: str) -> float | None:
+    try:
+        return _told_threshold(parse_json(line))
+    except ValueError:  # told when it is read for its detections
+        return None
+
+
+def _told_threshold(value: Any) -> float | None:
+    """The highest score threshold, of all classes or of one, in the `thresholds` of an object."""
+    chosen = value.get("thresholds") if isinstance(value, dict) else None
+    if not isinstance(chosen, dict):
+        return None
+    of_classes = chosen.get("classes")
+    told = [chosen.get("score"), *(of_classes.values() if isinstance(of_classes, dict) else ())]
+    numbers = [float(one) for one in told if isinstance(one, int | float) and not isinstance(one, bool)]
+    return max(numbers, default=None)
 
 
 def _known_names(line: Any) -> tuple[str, ...] | None:

@@ -8,6 +8,8 @@ from ssd_detect.settings import CheckpointSettings, DetectionSettings
 
 METRICS = ("voc07", "voc10", "coco")
 DEFAULT_IOU = 0.5
+WHOLE_CURVES_FROM = 0.01
+"""The score threshold of the papers' evaluations; what is saved with a higher one lacks the end of its curves."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class EvalSettings:
         keep_raw: keep the network's outputs in this file.
         from_raw: outputs of an earlier run, in the place of the network.
         predictions: saved detections, in the place of the network.
+        thresholds: the file of score thresholds that `detection` holds, which is to stay as it is.
         write_thresholds: write a score threshold for each class into this file.
         precision: that these thresholds are to reach.
         json_file: write the numbers as JSON there, too.
@@ -50,6 +53,7 @@ class EvalSettings:
     keep_raw: Path | None = None
     from_raw: Path | None = None
     predictions: Path | None = None
+    thresholds: Path | None = None
     write_thresholds: Path | None = None
     precision: float = 0.9
     json_file: Path | None = None
@@ -78,4 +82,24 @@ class EvalSettings:
     @property
     def overwrites(self) -> bool:
         """Whether results of an earlier run may be replaced: those of the one that goes on, too."""
-        return self.overwrite or self.resume
+        return self.overwrite or self.goes_on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a run of the network in `folder` to go on with."""
+        from ssd_detect.batch.journal import has_journal  # needs NumPy, which a usage error does without
+
+        return self.resume and self.folder is not None and has_journal(self.folder)
+
+    def that_shape_the_report(self) -> tuple[tuple[str, object], ...]:
+        """The choices, beside the detector's, that a run must share with the one that it goes on with."""
+        return (
+            ("dataset", str(self.dataset.resolve())),
+            ("split", self.split),
+            ("limit", self.limit),
+            ("keep_raw", None if self.keep_raw is None else str(self.keep_raw.resolve())),
+            ("metrics", self.metrics),
+            ("iou_thresholds", self.iou_thresholds),
+            ("bootstrap", self.bootstrap),
+            ("precision", self.precision),
+        )

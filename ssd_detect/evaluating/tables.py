@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,22 +101,27 @@ class PictureNumbers:
     Args:
         root: the data set, for messages.
         pictures: of the data set, in the order of the tables.
+        beyond: those that a limit has cut off: known, but without a number.
     """
 
-    def __init__(self, root: Path, pictures: Sequence[AnnotatedPicture]) -> None:
-        named = tuple((i, {"file_name": one.name}) for i, one in enumerate(pictures))
+    def __init__(
+        self, root: Path, pictures: Sequence[AnnotatedPicture], beyond: Sequence[AnnotatedPicture] = ()
+    ) -> None:
+        named = tuple((i, {"file_name": one.name}) for i, one in enumerate((*pictures, *beyond)))
         self._ids = PictureIds(AnnotationFile(root, named, ()))
         self._pictures = pictures
         self._owners: dict[int, str] = {}
 
-    def find(self, file: str, size: tuple[int, int]) -> int:
-        """The picture's number.
+    def find(self, file: str, size: tuple[int, int]) -> int | None:
+        """The picture's number; None for one beyond the limit.
 
         Raises:
             OutputError: the data set has no picture of that name, or several.
             FormatError: it was there before under another name, or is of another size.
         """
         number = int(self._ids.find(file))
+        if number >= len(self._pictures):
+            return None
         owner = self._owners.setdefault(number, file)
         picture = self._pictures[number]
         if owner != file:
@@ -126,6 +132,13 @@ class PictureNumbers:
                 f"{picture.size[0]}x{picture.size[1]}; detect in the data set's own pictures"
             )
         return number
+
+
+class Foreign(NamedTuple):
+    """A picture of the detections that is none of the data set's: its name, and a line that tells why."""
+
+    file: str
+    reason: str
 
 
 class PredictionRows:
@@ -139,10 +152,12 @@ class PredictionRows:
     def __init__(self, numbers: PictureNumbers, wanted: Flags) -> None:
         self._numbers, self._wanted = numbers, wanted
         self._parts: dict[int, tuple[Integers, list[float], list[tuple[float, float, float, float]]]] = {}
-        self.foreign: list[str] = []
+        self.foreign: list[Foreign] = []
 
     def add(self, file: str, found: Detections) -> None:
-        """Take what was found in a picture; the name of one that the data set does not have is noted in `foreign`.
+        """Take what was found in a picture; one that the data set does not have is noted in `foreign`.
+
+        Nothing is said of one beyond the limit.
 
         Raises:
             FormatError: a picture twice, or of another size.
@@ -150,7 +165,9 @@ class PredictionRows:
         try:
             number = self._numbers.find(file, found.size)
         except OutputError as error:
-            self.foreign.append(str(error))
+            self.foreign.append(Foreign(file, str(error)))
+            return
+        if number is None:
             return
         if number in self._parts:
             raise FormatError(f"{file}: has detections twice, expected once")

@@ -25,12 +25,24 @@ class ScoreThresholds:
         classes: class name -> score threshold, 0 to 1; a detection's score is above it.
         checkpoint_name, checkpoint_sha256: whose scores they are for; empty where the file does not tell.
         chosen: how they were chosen, for people: plain values for JSON.
+        path: of the file they were read from.
     """
 
     classes: Mapping[str, float]
     checkpoint_name: str = ""
     checkpoint_sha256: str = ""
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = field(default=None, compare=False)
+
+    def warning_for(self, checkpoint_name: str, checkpoint_sha256: str) -> str | None:
+        """A line where the thresholds were chosen for other weights than these; None for their own."""
+        if self.checkpoint_sha256 == checkpoint_sha256:
+            return None
+        return (
+            f"the score thresholds were chosen for checkpoint {self.checkpoint_name or 'of no name'} "
+            f"(SHA-256 {self.checkpoint_sha256[:12] or 'unknown'}), this one is {checkpoint_name}; "
+            "scores of other weights mean something else"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -69,4 +81,4 @@ def read_thresholds(path: Path) -> ScoreThresholds:
             if not 0 <= threshold <= 1:
                 raise ValueError(f"the threshold of {name!r} is {threshold:g}, expected a number from 0 to 1")
         origin = value.get("checkpoint", {"name": "", "sha256": ""})
-        return ScoreThresholds(found, text(origin, "name"), text(origin, "sha256"), value.get("chosen", {}))
+        return ScoreThresholds(found, text(origin, "name"), text(origin, "sha256"), value.get("chosen", {}), path)
