@@ -30,7 +30,8 @@ from ssd_detect.model.manifest import (
     namesake_of,
 )
 from ssd_detect.model.manifest_entry import FACTS as FACT_NAMES
-from ssd_detect.model.manifest_file import METRICS, MOST_BYTES, Place, entries_of, facts_beside
+from ssd_detect.model.manifest_file import MOST_BYTES, Place, entries_of, facts_beside
+from ssd_detect.model.manifest_rules import METRICS
 from ssd_detect.model.spec import SIZES, ModelSpec
 from tests.made_manifests import ENTRY, FACTS, add_entries, forget, lines_of, own_home, toml_of
 

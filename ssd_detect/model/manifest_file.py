@@ -7,16 +7,17 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssd_detect.classes import BACKGROUND, CLASS_LISTS
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule, Source
+from ssd_detect.classes import CLASS_LISTS
+from ssd_detect.conventions import ColourOrder, ResizeRule, Source
 from ssd_detect.errors import CheckpointError
 from ssd_detect.filetypes import other_than_file
 from ssd_detect.model.manifest_entry import FACTS, ManifestEntry, Score
+from ssd_detect.model.manifest_rules import BESIDE, ENTRY, MANIFEST, SCORE, Rules, TwiceError
 from ssd_detect.model.spec import SIZES, ModelSpec
 
 if sys.version_info >= (3, 11):
@@ -30,8 +31,6 @@ MOST_BYTES = 1 << 20
 """The manifest that ships has 30 kB; so large a list would know thousands of checkpoints."""
 
 _MOST_SHOWN = 200  # characters of a wrong value
-
-METRICS = ("voc07", "voc12", "coco", "unstated")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def entries_of(place: Place) -> dict[str, ManifestEntry]:
         CheckpointError: cannot be read, is no TOML, or breaks a rule; names the file, the line, and what to write.
     """
     text, content = _read(place.manifest)
-    _Checker(place.manifest, text, "").check(content, _MANIFEST)
+    _Checker(place.manifest, text, "").check(content, MANIFEST)
     return {name: _entry(name, fields, place, text) for name, fields in content["checkpoints"].items()}
 
 
@@ -79,7 +78,7 @@ def facts_beside(path: Path) -> ManifestEntry | None:
     if manifest is None:
         return None
     text, content = _read(manifest)
-    fields = _Checker(manifest, text, "").check(content, _BESIDE)
+    fields = _Checker(manifest, text, "").check(content, BESIDE)
     values = {"source": Source.TENSORFLOW, "colour_order": ColourOrder.RGB, **fields}
     return ManifestEntry(
         path.name,
@@ -111,7 +110,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _entry(name: str, content: Any, place: Place, text: str) -> ManifestEntry:
-    fields = _Checker(place.manifest, text, name).check(content, _ENTRY)
+    fields = _Checker(place.manifest, text, name).check(content, ENTRY)
     spec = _spec(place.manifest, text, name, fields)
     file = fields.pop("file")
     is_elsewhere = "urls" in fields or "by_hand" in fields
@@ -150,22 +149,6 @@ def _spec(path: Path, text: str, name: str, fields: Mapping[str, Any]) -> ModelS
     return ModelSpec(**{**_PLACEHOLDERS, **told})
 
 
-class _Key(NamedTuple):
-    """A key of a table: the field that it becomes, how, what to write there, and whether that is a `Score`."""
-
-    field: str
-    parse: Callable[[Any], Any]
-    expected: str
-    is_score: bool = False
-
-
-class _Rules(NamedTuple):
-    """The keys of a table, and which of them must be there."""
-
-    keys: Mapping[str, _Key]
-    required: Collection[str]
-
-
 class _Checker(NamedTuple):
     """Checks the tables of one entry; `name` is empty for what stands outside of entries."""
 
@@ -173,7 +156,7 @@ class _Checker(NamedTuple):
     text: str
     name: str
 
-    def check(self, table: Any, rules: _Rules) -> dict[str, Any]:
+    def check(self, table: Any, rules: Rules) -> dict[str, Any]:
         """Field -> parsed value."""
         if not isinstance(table, dict):
             raise self.fault(self.name, f"{self.name} is {table!r}, expected a table [checkpoints.{self.name}]")
@@ -184,12 +167,12 @@ class _Checker(NamedTuple):
             rule = rules.keys[key]
             try:
                 parsed[rule.field] = rule.parse(value)
-            except _TwiceError as error:
+            except TwiceError as error:
                 raise self.fault(key, f"{key} holds {error} twice, expected each name once") from error
             except (ValueError, TypeError) as error:
                 raise self.fault(key, f"{key} is {_shown(value)}, expected {rule.expected}") from error
             if rule.is_score:
-                parsed[rule.field] = Score(**self.check(value, _SCORE))
+                parsed[rule.field] = Score(**self.check(value, SCORE))
         missing = [key for key in rules.required if key not in table]
         if missing:
             words = f"{missing[0]} is missing, expected {rules.keys[missing[0]].expected}"
@@ -225,122 +208,7 @@ def _meant(key: str, keys: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; expected {', '.join(keys)}"
 
 
-class _TwiceError(ValueError):
-    """Names stand once; the text is the one that does not."""
-
-
 def _shown(value: Any) -> str:
     """As much as a line holds."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(value)
-    return value
-
-
-def _file(value: Any) -> str:
-    """NUL ends a name for every system, and is an error for Python."""
-    if "\0" in _text(value):
-        raise ValueError(value)
-    return str(value)
-
-
-def _matching(pattern: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if not re.fullmatch(pattern, _text(value)):
-            raise ValueError(value)
-        return str(value)
-
-    return parse
-
-
-def _one_of(*values: Any) -> Callable[[Any], Any]:
-    def parse(value: Any) -> Any:
-        if value not in values or type(value) not in map(type, values):  # 300.0 equals 300
-            raise ValueError(value)
-        return value
-
-    return parse
-
-
-def _urls(value: Any) -> tuple[str, ...]:
-    urls = [value] if isinstance(value, str) else value
-    if not isinstance(urls, list) or not urls:
-        raise ValueError(value)
-    return tuple(map(_matching(r"https?://[^\s/]+/\S*"), urls))
-
-
-def _class_names(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return CLASS_LISTS[_one_of(*CLASS_LISTS)(value)]
-    names = tuple(map(_text, value if isinstance(value, list) else ()))
-    if not names:
-        raise ValueError(value)
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
-        raise _TwiceError(repr(twice))
-    return (BACKGROUND, *names)
-
-
-def _number(value: Any, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
-        raise ValueError(value)
-    return float(value)
-
-
-def _mean(value: Any) -> tuple[float, float, float]:
-    red, green, blue = (_number(v, 255.0) for v in value)
-    return red, green, blue
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(value)
-    return value
-
-
-def _choice(field: str, kind: type[Any]) -> _Key:
-    return _Key(field, kind, f"one of {', '.join(member.value for member in kind)}")
-
-
-def _words(field: str) -> _Key:
-    return _Key(field, _text, "a text")
-
-
-_FACT_KEYS = {
-    "source": _choice("source", Source),
-    "size": _Key("size", _one_of(*SIZES), "300 or 512"),
-    "classes": _Key("class_names", _class_names, f"{', '.join(CLASS_LISTS)}, or names without the background"),
-    "anchors": _Key("anchors", _text, "voc300, coco300, voc512 or coco512"),
-    "anchor_rounding": _choice("anchor_rounding", AnchorRounding),
-    "anchor_clip": _choice("anchor_clip", AnchorClip),
-    "resize": _choice("resize", ResizeRule),
-    "colour_order": _choice("colour_order", ColourOrder),
-    "mean_rgb": _Key("mean_rgb", _mean, "three numbers from 0 to 255"),
-    "profile": _choice("profile", Profile),
-}
-_PEOPLE_KEYS = {name: _words(name) for name in ("origin", "training_data", "licence", "note")} | {
-    "published": _Key("published", _table, "a table with map, metric, on and where", is_score=True),
-    "measured": _Key("measured", _table, "a table with map, metric and on", is_score=True),
-}
-_FILE_KEYS = {
-    "file": _Key("file", _file, "a text without NUL, the file's name"),
-    "url": _Key("urls", _urls, "an http:// or https:// address, or several in brackets"),
-    "by_hand": _words("by_hand"),
-    "sha256": _Key("sha256", _matching(r"[0-9a-f]{64}"), "64 digits 0-9 and a-f"),
-    "git_blob": _Key("git_blob", _matching(r"[0-9a-f]{40}"), "40 digits 0-9 and a-f"),
-}
-_ENTRY = _Rules(_FACT_KEYS | _PEOPLE_KEYS | _FILE_KEYS, ("file", *_FACT_KEYS))
-_BESIDE = _Rules(_FACT_KEYS | _PEOPLE_KEYS, ())
-_SCORE = _Rules(
-    {
-        "map": _Key("mean_ap", lambda value: _number(value, 1.0), "a number from 0 to 1"),
-        "metric": _Key("metric", _one_of(*METRICS), f"one of {', '.join(METRICS)}"),
-        "on": _words("on"),
-        "where": _words("where"),
-    },
-    ("map", "metric", "on"),
-)
-_MANIFEST = _Rules({"checkpoints": _Key("checkpoints", _table, "tables [checkpoints.NAME]")}, ("checkpoints",))
