@@ -19,10 +19,10 @@ from measuring import report
 from safetensors.numpy import save_file
 
 from ssd_detect.arrays import Floats
-from ssd_detect.conversion.convert import convert
-from ssd_detect.conversion.quantise import quantise_int8
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
 from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.conversion.convert import convert
+from ssd_detect.model.conversion.quantise import quantise_int8
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.metadata import spec_metadata
 from ssd_detect.settings import CheckpointSettings

@@ -12,8 +12,8 @@ from safetensors import safe_open
 from ssd_detect.cli.checkpoints_convert import convert
 from ssd_detect.cli.main import Program
 from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, ResizeRule
-from ssd_detect.conversion.settings import FileFormat
 from ssd_detect.errors import ExitStatus
+from ssd_detect.model.conversion.settings import FileFormat
 from ssd_detect.settings import CheckpointSettings
 
 

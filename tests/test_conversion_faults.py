@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ssd_detect.conversion.convert import convert
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
-from ssd_detect.conversion.staging import give_names
 from ssd_detect.errors import OutputError, SettingError
+from ssd_detect.model.conversion.convert import convert
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
+from ssd_detect.model.conversion.staging import give_names
 from ssd_detect.model.manifest import checkpoints_folder
 from ssd_detect.settings import CheckpointSettings
 

@@ -18,15 +18,15 @@ from safetensors import safe_open
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.conventions import AnchorClip, ResizeRule
-from ssd_detect.conversion.convert import ConversionReport, convert
-from ssd_detect.conversion.outgoing import Outgoing, ReadBack
-from ssd_detect.conversion.proof import prove
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
-from ssd_detect.conversion.to_onnx import read_onnx, write_onnx
-from ssd_detect.conversion.to_safetensors import read_safetensors, write_safetensors
-from ssd_detect.conversion.to_saved_model import read_saved_model, write_saved_model
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.conversion.convert import ConversionReport, convert
+from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.model.conversion.proof import prove
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision
+from ssd_detect.model.conversion.to_onnx import read_onnx, write_onnx
+from ssd_detect.model.conversion.to_safetensors import read_safetensors, write_safetensors
+from ssd_detect.model.conversion.to_saved_model import read_saved_model, write_saved_model
 from ssd_detect.model.manifest import manifest
 from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata, written_metadata
 from ssd_detect.settings import CheckpointSettings

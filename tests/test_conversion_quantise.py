@@ -11,11 +11,11 @@ from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 
 from ssd_detect.arrays import Floats
-from ssd_detect.conversion.convert import convert
-from ssd_detect.conversion.quantise import quantise_int8, stored_tensors
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
 from ssd_detect.errors import CheckpointError, SettingError
 from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.conversion.convert import convert
+from ssd_detect.model.conversion.quantise import quantise_int8, stored_tensors
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision
 from ssd_detect.model.manifest import checkpoints_folder
 from ssd_detect.settings import CheckpointSettings
 

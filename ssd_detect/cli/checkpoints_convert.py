@@ -9,12 +9,12 @@ import click
 from ssd_detect.cli.checkpoint_facts import checkpoint_settings, fact_options
 from ssd_detect.cli.names import not_empty
 from ssd_detect.cli.talk import Talk
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
-from ssd_detect.conversion.staging import check_settings
 from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow, terminated_in_order
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision, format_of
+from ssd_detect.model.conversion.staging import check_settings
 
 if TYPE_CHECKING:
-    from ssd_detect.conversion.convert import ConversionReport
+    from ssd_detect.model.conversion.convert import ConversionReport
 
 
 def _target(ctx: click.Context, param: click.Parameter, value: str) -> Path:
@@ -65,7 +65,7 @@ def convert(
     if not verbose:
         silence_tensorflow()
     with nullcontext() if verbose else held_back_stderr():
-        from ssd_detect.conversion.convert import convert as run
+        from ssd_detect.model.conversion.convert import convert as run
     with terminated_in_order():
         _tell(run(settings, lambda stage: talk.detail(f"{stage} …")), talk)
 

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from ssd_detect.conversion.outgoing import Outgoing, ReadBack
-from ssd_detect.conversion.proof import Proof, prove
-from ssd_detect.conversion.quantise import stored_tensors
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat, Precision
-from ssd_detect.conversion.staging import check_settings, give_names, staged
 from ssd_detect.errors import MissingPackageError, OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.model.conversion.proof import Proof, prove
+from ssd_detect.model.conversion.quantise import stored_tensors
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision
+from ssd_detect.model.conversion.staging import check_settings, give_names, staged
 from ssd_detect.model.facts import Origin
 from ssd_detect.model.metadata import written_metadata
 
@@ -82,21 +82,21 @@ def _format(file_format: FileFormat) -> _Format:
     if file_format is FileFormat.ONNX:
         return _onnx()
     if file_format is FileFormat.SAVED_MODEL:
-        from ssd_detect.conversion.to_saved_model import read_saved_model, write_saved_model
+        from ssd_detect.model.conversion.to_saved_model import read_saved_model, write_saved_model
 
         return _Format("model", write_saved_model, read_saved_model)
     if file_format is FileFormat.TENSORFLOW:
-        from ssd_detect.conversion.to_tensorflow import read_tensorflow, write_tensorflow
+        from ssd_detect.model.conversion.to_tensorflow import read_tensorflow, write_tensorflow
 
         return _Format("model.ckpt", write_tensorflow, read_tensorflow)
-    from ssd_detect.conversion.to_safetensors import read_safetensors, write_safetensors
+    from ssd_detect.model.conversion.to_safetensors import read_safetensors, write_safetensors
 
     return _Format("model.safetensors", write_safetensors, read_safetensors)
 
 
 def _onnx() -> _Format:
     try:
-        from ssd_detect.conversion.to_onnx import read_onnx, write_onnx
+        from ssd_detect.model.conversion.to_onnx import read_onnx, write_onnx
     except ImportError as error:
         raise MissingPackageError(
             f'ONNX files need the packages onnx and onnxruntime ({error}): pip install "ssd-detect[onnx]"'

@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.decode import CENTRE_VARIANCE, SIZE_VARIANCE
-from ssd_detect.conversion.outgoing import Outgoing
+from ssd_detect.model.conversion.outgoing import Outgoing
 from ssd_detect.model.spec import L2_EPSILON, Conv, Head, Pool, gamma_name, network
 
 

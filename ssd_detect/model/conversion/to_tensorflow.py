@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ssd_detect.conversion.outgoing import Outgoing, ReadBack
-from ssd_detect.conversion.quantise import Stored
-from ssd_detect.conversion.weights_runtime import run_loaded
+from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.model.conversion.quantise import Stored
+from ssd_detect.model.conversion.weights_runtime import run_loaded
 from ssd_detect.model.metadata import METADATA_NAME
 
 # Evaluation scripts of the reference insist on it; its own converter from Caffe writes 0 as well.

@@ -10,11 +10,11 @@ from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy
 from ssd_detect.conventions import ResizeRule
-from ssd_detect.conversion.outgoing import Outgoing, Outputs, ReadBack
-from ssd_detect.conversion.settings import Precision
-from ssd_detect.conversion.weights_runtime import open_session
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
+from ssd_detect.model.conversion.settings import Precision
+from ssd_detect.model.conversion.weights_runtime import open_session
 from ssd_detect.model.spec import ModelSpec
 
 # Heights and widths besides the network's own square: wide, tall, and smaller than the network's input.

@@ -10,9 +10,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ssd_detect import __version__
 from ssd_detect.arrays import Floats, Pixels
-from ssd_detect.conversion.onnx_nodes import OnnxNodes
-from ssd_detect.conversion.outgoing import Outgoing, Outputs, ReadBack
-from ssd_detect.conversion.quantise import Stored
+from ssd_detect.model.conversion.onnx_nodes import OnnxNodes
+from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
+from ssd_detect.model.conversion.quantise import Stored
 
 OPSET = 13
 _IR_VERSION = 7  # the one of opset 13: later ones are refused by runtimes that could run the rest

@@ -15,8 +15,8 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.decode import CENTRE_VARIANCE, SIZE_VARIANCE
 from ssd_detect.conventions import ResizeRule
-from ssd_detect.conversion.outgoing import Outgoing, Outputs, ReadBack
-from ssd_detect.conversion.to_tensorflow import read_variables
+from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
+from ssd_detect.model.conversion.to_tensorflow import read_variables
 from ssd_detect.model.graph import network_inputs, network_outputs
 from ssd_detect.model.metadata import METADATA_NAME
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import safetensors
 from safetensors.numpy import save
 
-from ssd_detect.conversion.outgoing import Outgoing, ReadBack
-from ssd_detect.conversion.weights_runtime import run_loaded
+from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.model.conversion.weights_runtime import run_loaded
 
 
 def write_safetensors(path: Path, outgoing: Outgoing) -> None:

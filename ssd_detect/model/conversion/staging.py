@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssd_detect.conversion.settings import ConvertSettings, FileFormat
 from ssd_detect.errors import OutputError
 from ssd_detect.files import check_target, explained_writing, give_name, shortened
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat
 from ssd_detect.model.locate import locate
 
 _SAVED_MODEL_FILE = "saved_model.pb"

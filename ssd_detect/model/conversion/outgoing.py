@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
-from ssd_detect.conversion.quantise import Stored
+from ssd_detect.model.conversion.quantise import Stored
 from ssd_detect.model.spec import ModelSpec, network
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.arrays import Floats
-from ssd_detect.conversion.settings import Precision
 from ssd_detect.errors import CheckpointError
+from ssd_detect.model.conversion.settings import Precision
 from ssd_detect.model.values import SCALE_SUFFIX
 
 _LARGEST_INT8 = np.float32(127)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from ssd_detect.arrays import Floats, Pixels
-from ssd_detect.conversion.outgoing import Outputs
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.conversion.outgoing import Outputs
 from ssd_detect.model.session import NetworkSession
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
