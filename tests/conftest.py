@@ -1,8 +1,11 @@
 """What several tests need: the golden numbers, seeded checkpoints, and detectors that are made once."""
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +22,11 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 MEDIA = TESTS / "media"
 
-# Neither a developer's own lists of checkpoints nor what they have fetched reach the tests; there is no such folder.
-# Set before any module of tests is imported, since some ask the manifest then.
-os.environ["SSD_DETECT_HOME"] = str(TESTS / "home of nobody")
+# Neither a developer's own lists of checkpoints nor what they have fetched reach the tests. Set before any module of
+# tests is imported, since some ask the manifest then.
+_HOME_OF_NOBODY = tempfile.mkdtemp(prefix="ssd-detect-home-")
+atexit.register(shutil.rmtree, _HOME_OF_NOBODY, ignore_errors=True)
+os.environ["SSD_DETECT_HOME"] = _HOME_OF_NOBODY
 
 
 @pytest.fixture(scope="session")
