@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from measuring import report
 
-from ssd_detect.arrays import Integers
+from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.classes import VOC20
 from ssd_detect.evaluation.bootstrap import BootstrapSettings, WeightedRun, mean_ap_interval
 from ssd_detect.evaluation.by_size import ap_by_size
@@ -25,7 +25,7 @@ from ssd_detect.evaluation.error_kinds import error_kinds
 from ssd_detect.evaluation.evaluate import evaluate
 from ssd_detect.evaluation.matching import best_objects, match
 from ssd_detect.evaluation.overlap import box_areas
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 SIDE = 500.0  # pixels: the longer side of VOC's pictures
 Result = TypeVar("Result")

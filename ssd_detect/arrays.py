@@ -11,6 +11,9 @@ Pixels: TypeAlias = NDArray[np.uint8]
 Floats: TypeAlias = NDArray[np.float32]
 """Boxes (n, 4), scores, offsets."""
 
+Doubles: TypeAlias = NDArray[np.float64]
+"""What is computed as the reference evaluators do: boxes of data sets, areas, precision."""
+
 Integers: TypeAlias = NDArray[np.int64]
 """Class ids, anchor numbers."""
 

@@ -13,6 +13,9 @@ from ssd_detect.arrays import Floats
 from ssd_detect.conventions import AnchorClip, AnchorRounding
 from ssd_detect.errors import SettingError
 
+MATCHED_IOU = 0.5
+"""Anchors that overlap an object so much learn it; if none does, the best one alone (Liu et al. 2016, section 2.2)."""
+
 _WIDE_AND_TALL = (2.0, 1 / 2)
 _WIDER_AND_TALLER = (2.0, 1 / 2, 3.0, 1 / 3)
 

@@ -3,8 +3,9 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
+from ssd_detect.boxes.anchors import MATCHED_IOU
 from ssd_detect.counting import counted
-from ssd_detect.datasets.coverage import MATCHED_IOU, AnchorCoverage, Coverage
+from ssd_detect.datasets.coverage import AnchorCoverage, Coverage
 from ssd_detect.datasets.dataset import Dataset, Problem
 from ssd_detect.datasets.report import kind_counts, treatment_counts
 from ssd_detect.datasets.rules import RULES

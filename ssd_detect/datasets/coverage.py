@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Floats
-from ssd_detect.boxes.anchors import make_anchors
+from ssd_detect.arrays import Doubles, Flags, Floats
+from ssd_detect.boxes.anchors import MATCHED_IOU, make_anchors
 from ssd_detect.boxes.geometry import cxcywh_to_xyxy, pairwise_iou
 from ssd_detect.datasets.dataset import Dataset
-from ssd_detect.datasets.statistics import RATIO_LIMITS, SIDE_LIMITS, Doubles, ObjectColumns, unit_sides
+from ssd_detect.datasets.statistics import RATIO_LIMITS, SIDE_LIMITS, ObjectColumns, unit_sides
 
-MATCHED_IOU = 0.5
 _CHUNK = 128  # objects at once; times 24564 anchors, 4 bytes and a few arrays: below 100 MB
 
 

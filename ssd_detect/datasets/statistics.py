@@ -5,16 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ssd_detect.arrays import Flags, Integers
+from ssd_detect.arrays import Doubles, Flags, Integers
 from ssd_detect.datasets.dataset import Dataset
-
-Doubles = npt.NDArray[np.float64]
-
-MEDIUM_AREA, LARGE_AREA = 32.0**2, 96.0**2
-"""Pixels squared: COCO counts an object as medium from the first, as large from above the second (pycocotools'
-`Params.areaRng`)."""
+from ssd_detect.evaluation.coco_matching import MEDIUM_AREA, SMALL_AREA
 
 SIDE_LIMITS = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Between the buckets of sizes: square root of a box's share of the picture."""
@@ -155,7 +149,7 @@ def _class_counts(columns: ObjectColumns, class_names: Sequence[str]) -> list[Cl
 
 
 def _coco_sizes(area: Doubles) -> dict[str, int]:
-    small, large = int((area < MEDIUM_AREA).sum()), int((area > LARGE_AREA).sum())
+    small, large = int((area < SMALL_AREA).sum()), int((area > MEDIUM_AREA).sum())
     return {"small": small, "medium": len(area) - small - large, "large": large}
 
 

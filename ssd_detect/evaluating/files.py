@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ssd_detect.arrays import Doubles
 from ssd_detect.datasets.dataset import Dataset, DatasetKind
 from ssd_detect.detections import SCORE_DECIMALS
 from ssd_detect.errors import MissingPackageError
@@ -13,7 +14,6 @@ from ssd_detect.evaluating.settings import EvalSettings
 from ssd_detect.evaluation.curves import thresholds_for_precision
 from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
 from ssd_detect.evaluation.results import EvaluationResult
-from ssd_detect.evaluation.tables import Doubles
 from ssd_detect.files import check_target
 from ssd_detect.formats.json_text import json_file
 from ssd_detect.formats.thresholds import ScoreThresholds, write_thresholds

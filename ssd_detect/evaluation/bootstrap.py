@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssd_detect.arrays import Integers
+from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.matching import Matches, Outcome
 from ssd_detect.evaluation.results import Interval, VocMetric
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 from ssd_detect.evaluation.voc_ap import AP_RULES, counted_objects
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ssd_detect.arrays import Integers
+from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.evaluation.coco_matching import (
     AREA_RANGES,
     IOU_THRESHOLDS,
@@ -20,7 +20,7 @@ from ssd_detect.evaluation.coco_matching import (
 )
 from ssd_detect.evaluation.overlap import box_areas
 from ssd_detect.evaluation.results import COCO_NUMBERS, CocoClassResult, CocoResult
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 from ssd_detect.evaluation.voc_ap import precision_envelope
 
 _RECALL_POINTS = np.linspace(0.0, 1.0, 101)

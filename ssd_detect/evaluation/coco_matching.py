@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Integers
+from ssd_detect.arrays import Doubles, Flags, Integers
 from ssd_detect.evaluation.matching import rank
 from ssd_detect.evaluation.overlap import Pairs, overlapping_pairs
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 IOU_THRESHOLDS = np.linspace(0.5, 0.95, 10)
 MAX_DETECTIONS = 100

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ssd_detect.arrays import Integers
+from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.findings import ClassThreshold
 from ssd_detect.evaluation.results import ClassResult
-from ssd_detect.evaluation.tables import Doubles
 from ssd_detect.evaluation.voc_ap import precision_envelope
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.arrays import Flags, Integers
-from ssd_detect.evaluation.tables import Doubles
+from ssd_detect.arrays import Doubles, Flags, Integers
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.arrays import Flags, Integers
+from ssd_detect.arrays import Doubles, Flags, Integers
 from ssd_detect.errors import SettingError
 from ssd_detect.evaluation.overlap import Pairs, overlapping_pairs
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 
 class Outcome(IntEnum):

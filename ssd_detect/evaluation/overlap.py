@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssd_detect.arrays import Integers
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.arrays import Doubles, Integers
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 _BLOCK = 2**20  # pairs computed at a time: bounds memory where hundreds of objects meet hundreds of detections
 

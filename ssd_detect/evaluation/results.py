@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ssd_detect.evaluation.tables import Doubles
+from ssd_detect.arrays import Doubles
 
 VocMetric: TypeAlias = Literal["voc07", "voc10"]
 """`voc07`: 11-point AP, as VOC 2007 reports it; `voc10`: area under the curve at all points, VOC 2010 and later."""

@@ -10,11 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ssd_detect.arrays import Flags, Integers
-
-Doubles = npt.NDArray[np.float64]
+from ssd_detect.arrays import Doubles, Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Integers
+from ssd_detect.arrays import Doubles, Flags, Integers
 from ssd_detect.evaluation.matching import Matches, Outcome
 from ssd_detect.evaluation.results import ClassResult, VocMetric, VocResult, mean_of_applicable
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 _RECALL_POINTS = np.array([j / 10 for j in range(11)])
 

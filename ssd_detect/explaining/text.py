@@ -4,6 +4,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from ssd_detect.boxes.anchors import MATCHED_IOU
 from ssd_detect.explaining.explain import NEARLY_SAME_IOU
 from ssd_detect.explaining.facts import (
     AnchorFacts,
@@ -17,9 +18,6 @@ from ssd_detect.explaining.facts import (
 from ssd_detect.explaining.question import Four
 from ssd_detect.explaining.trace import Outcome, Reason
 from ssd_detect.settings import DetectionSettings
-
-_MATCHING_IOU = 0.5
-"""Anchors that overlap an object so much learn it; if none does, the best one alone (Liu et al. 2016, section 2.2)."""
 
 _WIDTH = 100
 _NAMES_WIDTH = 12  # what stands before each row
@@ -130,9 +128,9 @@ def _about_region(region: RegionExplained, settings: DetectionSettings) -> Itera
 
 
 def _about_ceiling(iou: float) -> str:
-    if iou >= _MATCHING_IOU:
-        return f"anchors that reach {_MATCHING_IOU:g} learn such objects"
-    return f"none reaches {_MATCHING_IOU:g}, so that it alone learns such objects"
+    if iou >= MATCHED_IOU:
+        return f"anchors that reach {MATCHED_IOU:g} learn such objects"
+    return f"none reaches {MATCHED_IOU:g}, so that it alone learns such objects"
 
 
 def _table(proposals: Sequence[Proposal], settings: DetectionSettings | None = None) -> Iterator[str]:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssd_detect.arrays import Doubles
 from ssd_detect.evaluation.curves import curve_points
 from ssd_detect.evaluation.results import ClassResult, VocResult
-from ssd_detect.evaluation.tables import Doubles
 from ssd_detect.reporting.plotting import (
     BLUE,
     PAGE_WIDTH,

@@ -12,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image, ImageDraw
 
-from ssd_detect.arrays import Pixels
-from ssd_detect.evaluation.tables import Doubles
+from ssd_detect.arrays import Doubles, Pixels
 from ssd_detect.media.pictures import open_picture
 from ssd_detect.reporting.details import ReportDetails
 from ssd_detect.reporting.examples import Example

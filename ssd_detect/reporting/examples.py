@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssd_detect.arrays import Integers
+from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.evaluation.findings import ErrorKind, ErrorKinds
-from ssd_detect.evaluation.tables import Doubles, PredictionTable, TruthTable
+from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 MOST_EXAMPLES = 12
 """Of each sort."""

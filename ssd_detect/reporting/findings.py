@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ssd_detect.arrays import Doubles
 from ssd_detect.evaluation.by_size import ap_by_size
 from ssd_detect.evaluation.calibration import calibration
 from ssd_detect.evaluation.confusion import confusion_matrix
@@ -11,7 +12,6 @@ from ssd_detect.evaluation.error_kinds import error_kinds
 from ssd_detect.evaluation.findings import Calibration, ClassThreshold, ConfusionMatrix, ErrorKinds, SizeResult
 from ssd_detect.evaluation.matching import Matches, Outcome, best_objects, match
 from ssd_detect.evaluation.results import VocResult
-from ssd_detect.evaluation.tables import Doubles
 from ssd_detect.evaluation.voc_ap import voc_result
 from ssd_detect.reporting.details import ReportDetails
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssd_detect.arrays import Doubles
 from ssd_detect.evaluation.findings import Calibration
-from ssd_detect.evaluation.tables import Doubles
 from ssd_detect.reporting.findings import Findings
 from ssd_detect.reporting.plotting import (
     BLACK,

@@ -49,7 +49,7 @@ def _reader(kind: Kind) -> Reader:
 
 
 @contextmanager
-def open_zip(path: Path) -> Iterator[StoredTensors]:
+def open_zipped(path: Path) -> Iterator[StoredTensors]:
     """The tensors of the one checkpoint in a zip, which is unpacked into a temporary folder.
 
     Raises:
@@ -70,5 +70,5 @@ _READERS: Mapping[Kind, Reader] = {
     "saved-model": open_saved_model,
     "frozen-graph": open_frozen_graph,
     "safetensors": open_safetensors,
-    "zip": open_zip,
+    "zip": open_zipped,
 }
