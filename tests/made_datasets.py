@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pillow_heif
 from PIL import Image
 
 SIZE = (100, 50)
@@ -13,7 +14,11 @@ SIZE = (100, 50)
 def picture(path: Path, size: tuple[int, int] = SIZE, **options: Any) -> Path:
     """A grey picture in the format of its suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", size, (90, 90, 90)).save(path, **options)
+    grey = Image.new("RGB", size, (90, 90, 90))
+    if path.suffix == ".heic":  # not registered with Pillow: every later test of the process would see it
+        pillow_heif.from_pillow(grey).save(path, **options)
+    else:
+        grey.save(path, **options)
     return path
 
 

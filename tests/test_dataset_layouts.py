@@ -9,7 +9,6 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-import pillow_heif
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -525,8 +524,6 @@ class TestPictureSizes:
     @pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "gif", "bmp", "tif", "jp2", "ppm", "avif", "heic"])
     @pytest.mark.parametrize("orientation", [None, 1, 3, 6, 8])
     def test_equals_that_of_the_decoded_picture(self, tmp_path: Path, suffix: str, orientation: int | None) -> None:
-        if suffix == "heic":
-            pillow_heif.register_heif_opener()
         options: dict[str, Any] = {} if orientation is None or suffix in ("bmp", "ppm", "gif", "jp2") else {
             "exif": exif(orientation)
         }  # fmt: skip
