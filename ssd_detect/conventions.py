@@ -1,4 +1,5 @@
-"""What weights are bound to and no file of weights tells: the conventions in which the ports of SSD differ.
+"""What weights are bound to and no file of weights tells: the conventions in which the ports of SSD differ; and the
+names of what can compute them.
 
 Sources: Liu et al. 2016; code of the Caffe release, balancap/SSD-Tensorflow, ssd.pytorch, torchvision and ssd_keras.
 No NumPy and no TensorFlow here, since options are made of these names.
@@ -57,3 +58,23 @@ class Source(str, Enum):
     SSD_PYTORCH = "ssd.pytorch"
     TORCHVISION = "torchvision"
     KERAS = "keras"  # ssd_keras
+
+
+class EngineName(str, Enum):
+    """Who computes the network."""
+
+    TENSORFLOW = "tensorflow"  # the reference
+    ONNXRUNTIME = "onnxruntime"
+    OPENVINO = "openvino"
+    OPENCV = "opencv"
+    AUTO = "auto"  # the fastest of those that are installed, as measured on this machine
+
+
+class Arithmetic(str, Enum):
+    """What numbers the convolutions are computed with; scores, offsets and boxes are float32 always."""
+
+    FLOAT32 = "float32"
+    TF32 = "tf32"  # 10 bits of fraction in products: NVIDIA GPUs from Ampere on
+    BF16 = "bf16"  # 7 bits of fraction
+    FP16 = "fp16"  # 10 bits of fraction, 5 of exponent
+    INT8 = "int8"  # kernels one scale a channel, activations one scale a tensor, told by calibration

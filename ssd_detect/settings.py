@@ -4,9 +4,18 @@ import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile, ResizeRule
+from ssd_detect.conventions import (
+    AnchorClip,
+    AnchorRounding,
+    Arithmetic,
+    ColourOrder,
+    EngineName,
+    Profile,
+    ResizeRule,
+)
 from ssd_detect.errors import SettingError
 
 DEFAULT_BATCH_SIZE = 4
@@ -129,12 +138,15 @@ class Device:
 
 @dataclass(frozen=True)
 class SessionSettings:
-    """How TensorFlow runs the network.
+    """Who runs the network, where, and how.
 
     Args:
-        device: `auto` takes a GPU when TensorFlow sees one.
-        intra_op_threads: threads inside one operation; None leaves it to TensorFlow (one a core).
-        inter_op_threads: operations side by side; None leaves it to TensorFlow.
+        device: `auto` takes a GPU when the engine sees one.
+        intra_op_threads: threads inside one operation; None leaves it to the engine (one a core).
+        inter_op_threads: operations side by side, in TensorFlow; None leaves it to TensorFlow.
+        engine: who computes.
+        precision: what the convolutions are computed with.
+        calibration: folder of pictures that tell int8 the range of each activation; None takes what ships.
 
     Raises:
         SettingError: a thread count below 1.
@@ -143,6 +155,9 @@ class SessionSettings:
     device: Device = Device("auto")
     intra_op_threads: int | None = None
     inter_op_threads: int | None = None
+    engine: EngineName = EngineName.TENSORFLOW
+    precision: Arithmetic = Arithmetic.FLOAT32
+    calibration: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("intra_op_threads", "inter_op_threads"):

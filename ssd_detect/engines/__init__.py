@@ -1,0 +1,1 @@
+"""Who computes the network: one small protocol, and what stands behind it."""
