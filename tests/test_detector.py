@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from ssd_detect.arrays import Floats
 from ssd_detect.boxes.postprocess import decode_candidates, keep_best
 from ssd_detect.detector import Detector
 from ssd_detect.errors import CheckpointError, PictureError, UnknownClassError
@@ -79,6 +80,38 @@ class TestRawOutputs:
     def test_what_is_no_picture(self, detector: Detector) -> None:
         with pytest.raises(PictureError, match=r"got uint8 \(5, 5\)"):
             detector.raw_outputs(np.zeros((5, 5), np.uint8))
+
+
+class TestPrepared:
+    def test_they_give_what_a_call_gives(self, detector: Detector, media: Path) -> None:
+        pictures = [read_picture(media / name) for name in ("astronaut.png", "chelsea.png")]
+        prepared = [detector.prepare(picture) for picture in pictures]
+        assert [(p.resized.shape, str(p.resized.dtype)) for p in prepared] == [((300, 300, 3), "float32")] * 2
+        assert all(one.picture is picture for one, picture in zip(prepared, pictures, strict=True))
+        assert detector.detect_prepared(prepared) == detector(pictures)
+        assert detector.detect_prepared(prepared[:1]) == [detector(pictures[0])]
+
+    def test_what_is_no_picture(self, detector: Detector) -> None:
+        with pytest.raises(PictureError, match=r"got uint8 \(5, 5\)"):
+            detector.prepare(np.zeros((5, 5), np.uint8))
+
+    def test_all_are_checked_before_the_network_runs(self, detector: Detector) -> None:
+        before = detector.times.seconds().get("network")
+        with pytest.raises(PictureError, match=r"got uint8 \(5, 5\)"):
+            detector([np.zeros((5, 5, 3), np.uint8), np.zeros((5, 5), np.uint8)])
+        assert detector.times.seconds().get("network") == before
+
+
+def test_outputs_are_told_of_and_change_nothing(detector: Detector, media: Path) -> None:
+    """With `on_outputs` the scores are selected on the host, else where they were computed."""
+    told: list[tuple[Floats, Floats]] = []
+    pictures = [read_picture(media / name) for name in ("astronaut.png", "chelsea.png", "coffee.png")]
+    with Detector(batch_size=2, on_outputs=lambda *outputs: told.append(outputs)) as listening:
+        found = listening(pictures)
+        assert listening.runs_on == detector.runs_on
+    assert [(scores.shape, offsets.shape) for scores, offsets in told] == [((8732, 21), (8732, 4))] * 3
+    with Detector(batch_size=2) as plain:
+        assert found == plain(pictures)
 
 
 class TestSettings:

@@ -144,7 +144,7 @@ class TestPrecision:
         casts = sum(operation.type == "Cast" for operation in made.graph.get_operations())
         # Of the input, of the normalised map on its way in and to each of two heads, and of the twelve heads' outputs.
         assert casts == (0 if kind == tf.float32 else 1 + 3 + 12)
-        assert {kind, tf.float32} == {array.dtype for array in made.weights.values()}
+        assert {kind, tf.float32} == {tf.as_dtype(array.dtype) for array in made.weights.values()}
 
     def test_bf16_is_near(
         self, checkpoint: Checkpoint, inputs: Floats, outputs: tuple[Floats, Floats], monkeypatch: pytest.MonkeyPatch
