@@ -51,8 +51,8 @@ def suppress(
             kept[start:end] = _greedy(overlaps if of[0] == of[-1] else overlaps & (of[:, np.newaxis] == of))
         else:
             kept[start + _of_one_group(boxes[start:end], overlap, limit)] = True
-    if limit is not None:
-        places = np.flatnonzero(kept)
+    places = np.flatnonzero(kept)
+    if limit is not None and len(places) > limit:
         kept[places[ranks(groups[places]) >= limit]] = False
     stays = np.empty_like(kept)
     stays[order] = kept

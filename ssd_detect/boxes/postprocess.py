@@ -74,13 +74,12 @@ def candidates_of(selected: Selected, anchors: Floats, settings: DetectionSettin
 def _best_first(selected: Selected, rules: ProfileRules) -> Integers:
     """Places by picture, then falling score; of each picture, or of each class in it, `top_k` at most."""
     places, scores, picture_ids = np.arange(len(selected.scores)), selected.scores, selected.picture_ids
-    if rules.top_k is None or len(scores) <= rules.top_k:
-        return np.lexsort((-scores, picture_ids))  # stable: ties stay by anchor, then class
     groups = _groups(picture_ids, selected.class_ids, by_class=rules.per_class)
-    if np.bincount(groups).max() > rules.top_k:  # sorting all of them would take long
-        places = np.flatnonzero(_may_be_best(scores, groups, rules.top_k))
-    order = places[np.lexsort((-scores[places], picture_ids[places]))]
-    return order[ranks(groups[order]) < rules.top_k]
+    top_k = rules.top_k if rules.top_k is not None and np.bincount(groups).max(initial=0) > rules.top_k else None
+    if top_k is not None:  # sorting all of them would take long
+        places = np.flatnonzero(_may_be_best(scores, groups, top_k))
+    order = places[np.lexsort((-scores[places], picture_ids[places]))]  # stable: ties stay by anchor, then class
+    return order if top_k is None else order[ranks(groups[order]) < top_k]
 
 
 def _may_be_best(scores: Floats, groups: Integers, k: int) -> Flags:
@@ -167,7 +166,7 @@ def keep_best(candidates: Candidates, settings: DetectionSettings) -> Candidates
         limit=min(limits, default=None),  # no class can have more among the best of a picture
     )
     kept = candidates.at(stays)
-    if rules.max_detections is not None:
+    if rules.max_detections is not None and len(kept.scores) > rules.max_detections:
         kept = kept.at(ranks(kept.picture_ids) < rules.max_detections)
     if not rules.clips_first:
         kept = kept._replace(boxes_unit=clip_xyxy(kept.boxes_unit))
