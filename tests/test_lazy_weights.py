@@ -57,6 +57,17 @@ class TestLoading:
         with pytest.raises(CheckpointError, match="damaged or no checkpoint at all"):
             variables[NAME]
 
+    def test_one_is_read_without_the_others(self, copy: Path, seeded_variables: dict[str, Any]) -> None:
+        with data_of(copy).open("r+b") as file:
+            file.seek(50_000_000)
+            file.write(b"damage")
+        checkpoint = load(copy)
+        first = checkpoint.variables[NAME]
+        assert first.tobytes() == seeded_variables[f"ssd_300_vgg/{NAME}"].tobytes()
+        with pytest.raises(CheckpointError, match="wrong checksum"):
+            checkpoint.read()
+        assert checkpoint.variables[NAME] is first
+
     @pytest.mark.parametrize("options", [{}, {"class_list": "voc20"}], ids=["whole", "with its own class list"])
     def test_memory_of_the_shipped_one(self, options: dict[str, str]) -> None:
         """It holds 26 MB, which become 105 MB."""

@@ -31,8 +31,8 @@ class Checkpoint:
         sha256: of the file; of several (a TensorFlow checkpoint's index and data), of all one after the other.
         spec: what the network is.
         assumed: facts that nobody told and that may well be otherwise, in words; empty when all is known.
-        variables: name below the root scope -> float32 array; kernels HWIO, the first one's inputs RGB. They are read
-            when the first one is asked for, and raise CheckpointError then where the file is damaged.
+        variables: name below the root scope -> float32 array; kernels HWIO, the first one's inputs RGB. Each is
+            read when it is asked for, and raises CheckpointError then where the file is damaged.
         source: whose names and layout the file has.
         container: what kind of file it is, in words.
         colour_order: of the file's own first convolution.
@@ -56,8 +56,9 @@ class Checkpoint:
     about: Mapping[str, str]
 
     def read(self) -> None:
-        """Read the variables now, unless that has been done; raises CheckpointError as they do."""
-        next(iter(self.variables.values()))
+        """Read all variables now, as far as that has not been done; raises CheckpointError as they do."""
+        for name in self.variables:
+            self.variables[name]
 
 
 def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:

@@ -93,9 +93,8 @@ def scale_names(tensors: StoredTensors, names: Iterable[str]) -> set[str]:
 class StoredVariables(Mapping[str, Floats]):
     """The variables of a checkpoint by our names: float32, kernels HWIO, the first one's inputs RGB.
 
-    The names are there at once. The numbers are read and looked through at the first access to any of them, all in one
-    go, since whoever needs one needs all; from any thread. Until then the file stays open (a zip stays unpacked), at
-    most as long as this object lives.
+    The names are there at once. The numbers of a variable are read and looked through at the first access to it, from
+    any thread, and kept. The file stays open (a zip stays unpacked) until all are read, one fails, or this object goes.
 
     Args:
         network: what to read.
@@ -103,8 +102,8 @@ class StoredVariables(Mapping[str, Floats]):
         stack: closes the file.
 
     Raises:
-        CheckpointError: at the first access, and at each one after that: as `StoredNetwork.read`, or the files are
-            not those any more whose hash is known.
+        CheckpointError: at an access, and at each one after that: as `StoredNetwork.read`, or the files are not those
+            any more whose hash is known.
     """
 
     def __init__(self, network: StoredNetwork, stamps: Mapping[Path, str], stack: ExitStack) -> None:
@@ -112,7 +111,7 @@ class StoredVariables(Mapping[str, Floats]):
         self._stamps = stamps
         self._stack = stack
         self._lock = threading.Lock()
-        self._values: Mapping[str, Floats] | None = None
+        self._values: dict[str, Floats] = {}
         self._fault: CheckpointError | None = None
         weakref.finalize(self, stack.close)
 
@@ -129,20 +128,29 @@ class StoredVariables(Mapping[str, Floats]):
         if name not in self:
             raise KeyError(name)
         with self._lock:
-            if self._values is None:
-                self._values = self._read()
+            if name not in self._values:
+                self._values[name] = self._read(name)
+                if len(self._values) == len(self):
+                    self._stack.close()
             return self._values[name]
 
-    def _read(self) -> Mapping[str, Floats]:
+    def _read(self, name: str) -> Floats:
         if self._fault is not None:
             raise self._fault
         try:
-            with self._stack:  # what is read is read once: the file is closed, however this ends
-                values = {name: self._network.read(name) for name in self}
-                self._check_stamps()
+            return self._explained(name)
         except CheckpointError as fault:
             self._fault = fault
             raise
+
+    def _explained(self, name: str) -> Floats:
+        """The reader of zips, which is inside the stack, puts the zip's name into an error in place of its own."""
+        try:
+            values = self._network.read(name)
+            self._check_stamps()
+        except CheckpointError:
+            with self._stack:
+                raise
         return values
 
     def _check_stamps(self) -> None:
