@@ -1,7 +1,8 @@
 """Reading a checkpoint: weights by name, and all that is known or assumed about them. No TensorFlow is needed."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from ssd_detect.arrays import Floats
@@ -71,11 +72,53 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
             of no floating-point numbers. What a manifest or TOML tells does not fit.
         SettingError: chosen anchors, class names or a class list do not fit the checkpoint.
     """
-    with told_by_whom(settings.given):
-        return _loaded(settings)
+    ahead = _AHEAD.get(settings)
+    return _loaded(settings) if ahead is None else ahead.result()
+
+
+_AHEAD: dict[CheckpointSettings, "Future[Checkpoint]"] = {}
+_OF_OTHERS = frozenset({"caffe", "keras", "pytorch", "zip"})
+
+
+@contextmanager
+def loaded_ahead(settings: CheckpointSettings, *, numbers: bool) -> Iterator[None]:
+    """Let a thread load a checkpoint; inside the block, `load_checkpoint` of the same settings gives that thread's.
+
+    So the block can begin with something else that takes long, such as the import of an engine. It does not end before
+    the thread does. Files of other frameworks are left to `load_checkpoint`: their readers import packages that an
+    engine may be importing at the same time, and two threads that import modules which import each other fail.
+
+    Args:
+        settings: as for `load_checkpoint`, which raises what went wrong.
+        numbers: the thread reads the variables as well; what is wrong with them is raised at their access.
+    """
+    if _kind(settings) in _OF_OTHERS:
+        yield
+        return
+    with ThreadPoolExecutor(1, "ssd-detect checkpoint") as thread:
+        _AHEAD[settings] = ahead = thread.submit(_loaded, settings)
+        if numbers:
+            thread.submit(lambda: ahead.result().read())
+        try:
+            yield
+        finally:
+            del _AHEAD[settings]
+
+
+def _kind(settings: CheckpointSettings) -> str:
+    """Of the file; empty where there is none, which `load_checkpoint` says."""
+    try:
+        return locate(settings.given).kind
+    except CheckpointError:
+        return ""
 
 
 def _loaded(settings: CheckpointSettings) -> Checkpoint:
+    with told_by_whom(settings.given):
+        return _found(settings)
+
+
+def _found(settings: CheckpointSettings) -> Checkpoint:
     found = locate(settings.given)
     stamps = {file: file_stamp(file) for file in found.files}
     sha256 = sha256_of(found.files)
