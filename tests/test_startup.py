@@ -75,7 +75,7 @@ def told(media: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any
 
 class TestImports:
     def test_of_tensorflow_no_more_than_is_needed(self, told: dict[str, Any]) -> None:
-        unwanted = {"keras", "tf_keras", "matplotlib", "onnx", "onnxruntime", "openvino", "av", "rich", "requests"}
+        unwanted = {"keras", "tf_keras", "matplotlib", "onnx", "onnxruntime", "openvino", "av", "rich"}
         unwanted |= {"moviepy", "imageio", "jsonschema"}
         assert (told["status"], unwanted & set(told["modules"])) == (0, set())
         assert "tensorflow" in told["modules"]
