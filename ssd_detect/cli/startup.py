@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.talk import Talk
-from ssd_detect.conventions import EngineName
+from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.environment import held_back_stderr, hide_gpus, leave_keras_out, quick_imports, silence_tensorflow
@@ -16,6 +16,7 @@ from ssd_detect.stages import StageTimes
 if TYPE_CHECKING:
     from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
+    from ssd_detect.engines.network import RunsOn
 
 
 def open_detector(
@@ -46,6 +47,7 @@ def open_detector(
             times=times,
             on_slow_start=lambda: run.talk.note(SLOW_START),
             on_outputs=on_outputs,
+            on_note=run.talk.note,
         )
     if leaves_gpu_unused(detector, run, sources or Sources.of_this_machine()):
         run.talk.note(UNUSED_GPU)
@@ -54,9 +56,14 @@ def open_detector(
     tell_of_other_weights(run, detector.checkpoint_name, detector.checkpoint_sha256)
     run.talk.detail(
         f"checkpoint {detector.checkpoint_name} (SHA-256 {detector.checkpoint_sha256[:12]}…), "
-        f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {detector.device_name}"
+        f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {_in_words(detector.runs_on)}"
     )
     return detector
+
+
+def _in_words(runs_on: "RunsOn") -> str:
+    precision = "" if runs_on.precision is Arithmetic.FLOAT32 else f", {runs_on.precision.value}"
+    return f"{runs_on.device} ({runs_on.engine.value} {runs_on.version}{precision})"
 
 
 def _import_engine(run: RunSettings) -> None:

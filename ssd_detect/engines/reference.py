@@ -71,8 +71,9 @@ def read_reference(path: Path) -> Reference:
 def main() -> None:
     """For the arguments weights, target: compute and write."""
     weights, target = map(Path, sys.argv[1:])
+    computed = _computed(weights)
     with target.open("wb") as file:
-        np.savez(file, **_computed(weights)._asdict())
+        np.savez(file, **computed._asdict())
 
 
 def _computed(weights: Path) -> Reference:
