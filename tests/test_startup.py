@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
+from ssd_detect.engines.converted import key_of
 from ssd_detect.environment import quick_imports
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.checkpoint import load_checkpoint, loaded_ahead
@@ -80,6 +82,16 @@ class TestImports:
         assert (told["status"], unwanted & set(told["modules"])) == (0, set())
         assert "tensorflow" in told["modules"]
 
+    @pytest.mark.slow  # the first run converts the network
+    @pytest.mark.parametrize("engine", ["onnxruntime", "openvino", "opencv"])
+    def test_of_another_engine_no_tensorflow(self, engine: str, media: Path, tmp_path: Path) -> None:
+        for name in ("first.png", "second.png"):
+            told = walk("image", str(media / "astronaut.png"), "-o", str(tmp_path / name), "--engine", engine)
+        unwanted = {"tensorflow", "keras", "h5py", "google.protobuf", "onnx", "matplotlib", "av", "rich", "requests"}
+        others = {"onnxruntime", "openvino"} - {engine}
+        assert (told["status"], (unwanted | others) & set(told["modules"])) == (0, set())
+        assert (tmp_path / "second.png").is_file()
+
     def test_the_collector_works_again(self, told: dict[str, Any]) -> None:
         assert told["collects"]
 
@@ -141,6 +153,14 @@ class TestLoadedAhead:
             loaded = load_checkpoint(settings)
         damage(checkpoint)
         loaded.read()
+
+    def test_the_key_of_a_converted_network_takes_hardly_any_numbers(self) -> None:
+        load_checkpoint(SHIPPED)  # the manifest stays in memory
+        tracemalloc.start()
+        key_of(load_checkpoint(SHIPPED))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 4e6
 
     def test_not_the_numbers(self, checkpoint: Path) -> None:
         settings = CheckpointSettings(str(checkpoint))
