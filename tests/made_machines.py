@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from ssd_detect.doctor.probes import Sources
+from ssd_detect.doctor.probes.sources import Sources
 
 SITE = "env/lib/python3.12/site-packages"
 

@@ -11,7 +11,7 @@ import pytest
 from ssd_detect.doctor.child import Child
 from ssd_detect.doctor.facts import PACKAGES, DeviceFacts, Failure, TensorFlowFacts, TrialFacts
 from ssd_detect.doctor.judge import judge
-from ssd_detect.doctor.probes import Patience, gather
+from ssd_detect.doctor.probes.gather import Patience, gather
 from tests.doctor_stubs import GOOD_STUB, NOISE, ROOT, write_stub
 
 CPU = DeviceFacts("CPU:0")

@@ -24,8 +24,9 @@ from ssd_detect.doctor.facts import (
     TrialFacts,
     Tried,
 )
-from ssd_detect.doctor.probes import Sources, gather
+from ssd_detect.doctor.probes.gather import gather
 from ssd_detect.doctor.probes.look_up import Attempts, look_up
+from ssd_detect.doctor.probes.sources import Sources
 from tests.made_machines import SITE, compiled, install, lay, made_sources, program
 
 ROOT = Path(__file__).parent.parent
@@ -216,7 +217,7 @@ def test_an_nvidia_smi_that_talks_nonsense_leaves_a_note(tmp_path: Path, monkeyp
 def test_a_quick_run_imports_nothing_and_is_quick() -> None:
     code = (
         "import sys, time; start = time.perf_counter()\n"
-        "from ssd_detect.doctor.probes import gather\n"
+        "from ssd_detect.doctor.probes.gather import gather\n"
         "facts = gather('auto', quick=True)\n"
         f"print(time.perf_counter() - start, len(facts.packages), *({HEAVY} & set(sys.modules)))"
     )

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ssd_detect.doctor.facts import BuildFacts, Candidate, Library, LibrarySearch, Toolkit, XlaFiles
-from ssd_detect.doctor.probes import Sources
 from ssd_detect.doctor.probes.elf import SearchPaths, search_paths
 from ssd_detect.doctor.probes.look_up import library_search
 from ssd_detect.doctor.probes.search_places import loader_cache
+from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.doctor.probes.toolkits import toolkits
 from ssd_detect.doctor.probes.wanted import asking_version, wanted_libraries
 from ssd_detect.doctor.probes.xla import xla_files

@@ -9,7 +9,7 @@ from ssd_detect.cli.doctor_lines import report_lines
 from ssd_detect.cli.talk import say
 from ssd_detect.doctor.check import Verdict
 from ssd_detect.doctor.judge import judge
-from ssd_detect.doctor.probes import gather
+from ssd_detect.doctor.probes.gather import gather
 from ssd_detect.doctor.recipe import recipe
 from ssd_detect.doctor.recipe_text import recipe_lines
 from ssd_detect.doctor.redaction import Redactor

@@ -1,19 +1,19 @@
 """What `image`, `video` and `Detector` say of a GPU that is not used or that fails: a line, and the way to the doctor.
 
-Runs where detection runs, and so is cheap until something has failed; imports nothing heavy.
+Runs where detection runs, and so is cheap until something has failed; what explains a failure is imported then.
 """
 
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ssd_detect.doctor.child import Child
-from ssd_detect.doctor.facts import GpuReport
-from ssd_detect.doctor.probes.driver import gpu_report
 from ssd_detect.doctor.probes.files import entries, read_text
 from ssd_detect.doctor.probes.hardware import bus_devices
 from ssd_detect.doctor.probes.sources import Sources
-from ssd_detect.doctor.tables import message_in
+
+if TYPE_CHECKING:
+    from ssd_detect.doctor.facts import GpuReport
 
 SLOW_START = (
     "The first run on this GPU may take minutes: its driver may have to compile the network's code, once. "
@@ -47,7 +47,7 @@ def explain_failure(
     batch: int,
     device: str,
     out_of_memory: bool = False,
-    report: Callable[[], GpuReport] | None = None,
+    report: "Callable[[], GpuReport] | None" = None,
     sources: Sources | None = None,
 ) -> str | None:
     """One line about an error of TensorFlow; None on the CPU when nothing is known about it.
@@ -60,6 +60,8 @@ def explain_failure(
         report: asks for the memory of the GPUs; None asks the driver of this machine.
         sources: where free memory is read; None: this machine.
     """
+    from ssd_detect.doctor.tables import message_in
+
     known = message_in(text)
     sources = sources or Sources.of_this_machine()
     if out_of_memory or (known and known.cause == "memory"):
@@ -85,7 +87,7 @@ def _less_memory(batch: int, device: str) -> str:
     return smaller if device == "CPU" else f"{smaller}, or use --device cpu; ssd-detect doctor shows who holds memory"
 
 
-def _free(device: str, report: Callable[[], GpuReport] | None, sources: Sources) -> str:
+def _free(device: str, report: "Callable[[], GpuReport] | None", sources: Sources) -> str:
     """Free memory in parentheses; of all GPUs, since TensorFlow and the driver may number them differently."""
     if device == "CPU":
         match = re.search(r"^MemAvailable:\s+(\d+) kB", read_text(sources.root / "proc/meminfo") or "", re.MULTILINE)
@@ -96,7 +98,10 @@ def _free(device: str, report: Callable[[], GpuReport] | None, sources: Sources)
     return f" ({', '.join(parts)})" if told else ""
 
 
-def _ask_driver(sources: Sources) -> GpuReport:
+def _ask_driver(sources: Sources) -> "GpuReport":
+    from ssd_detect.doctor.child import Child
+    from ssd_detect.doctor.probes.driver import gpu_report
+
     with Child("auto") as child:
         return gpu_report(child, sources, _REPORT_SECONDS, _REPORT_SECONDS)
 

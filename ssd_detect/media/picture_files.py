@@ -35,7 +35,7 @@ def save_picture(path: Path, pixels: Pixels, origin: PictureOrigin | None = None
             system refuses.
     """
     check_suffix(path)
-    kind = Image.registered_extensions()[path.suffix.lower()]
+    kind = _format_of(path.suffix)
     _check_sides(path, pixels, kind)
     # Into memory first: given a file, Pillow's JPEG encoder does not notice that a full disk took only a part.
     encoded = io.BytesIO()
@@ -50,7 +50,13 @@ def save_picture(path: Path, pixels: Pixels, origin: PictureOrigin | None = None
 
 def is_writable_suffix(suffix: str) -> bool:
     """Whether a picture can be saved under a name that ends in `suffix` (letter case does not count)."""
-    return Image.registered_extensions().get(suffix.lower()) in Image.SAVE
+    return _format_of(suffix) in Image.SAVE
+
+
+def _format_of(suffix: str) -> str:
+    """Pillow's name of a suffix's format, empty where it has none; the usual ones are known without all its plugins."""
+    Image.preinit()
+    return Image.EXTENSION.get(suffix.lower()) or Image.registered_extensions().get(suffix.lower(), "")
 
 
 def check_suffix(path: Path) -> None:

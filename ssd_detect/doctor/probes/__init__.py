@@ -1,6 +1,4 @@
-"""The probes: each finds out one kind of thing about a machine, from sources that it is given; `gather` runs all."""
+"""The probes: each finds out one kind of thing about a machine, from sources that it is given; `gather` runs all.
 
-from ssd_detect.doctor.probes.gather import Patience, gather
-from ssd_detect.doctor.probes.sources import Sources
-
-__all__ = ["Patience", "Sources", "gather"]
+Nothing is imported here: a run that only looks for signs of a GPU needs two of them.
+"""
