@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ssd_detect import __version__
+from ssd_detect.cli.benchmark import benchmark
 from ssd_detect.cli.checkpoints import checkpoints
 from ssd_detect.cli.dataset import dataset
 from ssd_detect.cli.doctor import doctor
@@ -78,7 +79,7 @@ def program() -> None:
     """Find objects in pictures and videos with SSD, the single-shot detector."""
 
 
-for _verb in (image, video, explain, evaluation, dataset, checkpoints, doctor):
+for _verb in (image, video, explain, evaluation, dataset, checkpoints, benchmark, doctor):
     program.add_command(_verb)
 
 
