@@ -162,7 +162,7 @@ class EngineResult:
     """What `--compare` found about one engine.
 
     Args:
-        engine: its name, and `float32` behind it where it stands for the reference alone.
+        engine: its name, and behind it the arithmetic unless that is float32.
         opened: None where it could not be opened.
         seconds: of all pictures, one at a time.
         peak_bytes: the most memory that its worker held.

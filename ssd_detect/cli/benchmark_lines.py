@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _WIDTH = 80
 _LABEL = 10
 _GIB, _MIB = 2**30, 2**20
-_HALF = "half of the runs"
+_HALF = "middle half"
 _SPINS = 0.1
 """Of a core: an engine that uses more while it waits takes it from those that are measured."""
 
@@ -31,7 +31,8 @@ def lines(found: "Benchmark") -> Iterator[str]:
             yield ""
             yield from table
     yield ""
-    yield f"Times are medians; {found.num_warm_ups} warm-up calls are not in them."
+    warm_ups = counted(found.num_warm_ups, "warm-up call")
+    yield f"Times are medians, the middle half lies between the quartiles; without {warm_ups}."
 
 
 def _machine(machine: "Machine") -> Iterator[str]:
@@ -113,8 +114,12 @@ def _compared(found: "Benchmark") -> Iterator[str]:
         return
     count = max(1, len(found.pictures))
     rows = [_compared_row(one, found, count) for one in found.compared if one.opened is not None]
-    head = ("engine", "ms/picture", _HALF, "ratio", "cold s", "memory", "scores off", "same")
-    yield from _table(head, rows)
+    yield from _table(("engine", "ms", _HALF, "ratio", "cold s", "memory", "off", "same"), rows)
+    yield from _wrapped(
+        "ms: a picture, one at a time; ratio: of it to the first engine's; cold s: from the start of a process to its "
+        f"first result; off: largest difference of a score from {found.compared[0].engine}'s; same: whether the same "
+        "objects are found"
+    )
     for one in found.compared:
         yield from _compared_notes(one)
 
@@ -152,7 +157,8 @@ def _seconds(samples: "Samples") -> tuple[str, str]:
 
 def _milliseconds(samples: "Samples", count: int = 1) -> tuple[str, str]:
     low, high = (1000 * value / count for value in samples.quartiles)
-    return f"{1000 * samples.median / count:.2f}", f"{low:.2f} to {high:.2f}"
+    decimals = 1 if low >= 100 else 2
+    return f"{1000 * samples.median / count:.{decimals}f}", f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def _rates(count: int, samples: "Samples") -> tuple[str, str]:
