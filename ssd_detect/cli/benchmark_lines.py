@@ -32,7 +32,7 @@ def lines(found: "Benchmark") -> Iterator[str]:
             yield from table
     yield ""
     warm_ups = counted(found.num_warm_ups, "warm-up call")
-    yield f"Times are medians, the middle half lies between the quartiles; without {warm_ups}."
+    yield f"Medians; the middle half lies between the quartiles. Without {warm_ups}."
 
 
 def _machine(machine: "Machine") -> Iterator[str]:
