@@ -1,5 +1,6 @@
 """Whether two engines say the same: with outputs that do, and with outputs that do not."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 from ssd_detect.benchmark.agreement import PictureOutputs, agreement, read_outputs, write_outputs
-from ssd_detect.benchmark.comparing import Contender, contenders
+from ssd_detect.benchmark.comparing import contenders
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.detections import Detections
+from ssd_detect.settings import SessionSettings
 from tests.test_benchmark_samples import chosen
 
 SCORES = np.array([[0.1, 0.9], [0.8, 0.2]], np.float32)
@@ -85,23 +87,47 @@ class TestAgreement:
         assert back[0].found.class_names == NAMES
 
 
+def named(**session: Any) -> list[str]:
+    settings = replace(chosen(), session=replace(chosen().session, **session))
+    return [one.name for one in contenders(settings)]
+
+
 class TestContenders:
-    def test_float32(self) -> None:
-        found = contenders(chosen())
-        assert [one.name for one in found] == ["tensorflow", "onnxruntime", "openvino", "opencv"]
-        assert {one.settings.session.intra_op_threads for one in found} == {chosen().most_threads}
+    def test_all_engines(self) -> None:
+        assert named(engine=EngineName.AUTO) == ["tensorflow", "onnxruntime", "openvino", "opencv"]
+
+    def test_one_engine_beside_the_reference(self) -> None:
+        assert named() == ["tensorflow"]
+        assert named(engine=EngineName.OPENVINO) == ["tensorflow", "openvino"]
+        assert named(engine=EngineName.OPENVINO, precision=Arithmetic.BF16) == ["tensorflow", "openvino bf16"]
 
     def test_other_arithmetic_beside_the_reference_in_float32(self) -> None:
-        settings = chosen()
-        object.__setattr__(settings.session, "precision", Arithmetic.BF16)
-        found = contenders(settings)
-        assert [one.name for one in found] == [
+        assert named(engine=EngineName.AUTO, precision=Arithmetic.BF16) == [
             "tensorflow", "tensorflow bf16", "onnxruntime bf16", "openvino bf16", "opencv bf16",
         ]  # fmt: skip
-        assert [one.settings.session.precision for one in found] == [Arithmetic.FLOAT32, *[Arithmetic.BF16] * 4]
 
-    def test_another_engine_than_was_asked_for(self) -> None:
-        (_, contender, *_) = contenders(chosen())
-        assert contender.settings.session.engine is EngineName.ONNXRUNTIME
-        assert isinstance(contender, Contender)
-        assert contender.ask("peak") is None  # not open
+    def test_the_same_choices_for_worker_and_command(self) -> None:
+        session = SessionSettings(
+            engine=EngineName.OPENVINO, precision=Arithmetic.INT8, calibration=Path("pictures"), intra_op_threads=2
+        )
+        typed = ("--threads", "2", "--engine", "openvino", "--calibrate", "pictures", "--precision", "int8")
+        reference, other = contenders(replace(chosen(), session=session, options=typed))
+        assert reference.settings.session == SessionSettings(intra_op_threads=2)
+        assert other.settings.session == session
+        assert reference.settings.options == (
+            *typed[:4],
+            *typed[6:],
+            "--engine",
+            "tensorflow",
+            "--precision",
+            "float32",
+        )
+        assert other.settings.options[-6:] == (*typed[2:4], *typed[6:], *typed[4:6])
+
+    def test_all_have_the_same_threads(self) -> None:
+        settings = replace(chosen(), session=SessionSettings(engine=EngineName.AUTO))
+        counts = {one.settings.session.intra_op_threads for one in contenders(settings)}
+        assert counts == {settings.most_threads}
+
+    def test_one_that_is_not_open_says_nothing(self) -> None:
+        assert contenders(chosen())[0].ask("peak") is None

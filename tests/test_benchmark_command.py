@@ -37,6 +37,7 @@ from ssd_detect.benchmark.settings import BenchmarkSettings
 from ssd_detect.cli.benchmark import _typed_for_image, benchmark
 from ssd_detect.cli.benchmark_lines import lines
 from ssd_detect.cli.main import program
+from ssd_detect.conventions import EngineName
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((ROOT / "ssd_detect/benchmark/schema/benchmark.schema.json").read_text(encoding="utf-8"))
@@ -239,7 +240,9 @@ class TestCommand:
         result = run("--compare")
         assert result.exit_code == 0
         assert COMPARED_TEXT in result.stdout
-        assert len(measured) == 1
+        assert [one.session.engine for one in measured] == [EngineName.AUTO]
+        assert run().exit_code == 0
+        assert measured[1].session.engine is EngineName.TENSORFLOW
 
     @pytest.mark.parametrize(
         ("changes", "message"),
@@ -313,6 +316,7 @@ class TestRefusals:
         code = f"""
 import sys
 from ssd_detect.cli.main import program
+from ssd_detect.conventions import EngineName
 try:
     program(sys.argv[1:])
 except SystemExit:
@@ -347,6 +351,21 @@ def test_workers_end_with_an_interrupted_run(number: int, status: int, media: Pa
         with suppress(ProcessLookupError):
             os.kill(worker, 0)
             pytest.fail("the worker is still there")
+
+
+@pytest.mark.slow
+def test_a_quick_comparison(media: Path) -> None:
+    result = run(
+        media / "astronaut.png", "--compare", "--quick", "--runs", "2", "--engine", "tensorflow", "--json", "-"
+    )
+    assert result.exit_code == 0, result.stderr
+    value = json.loads(result.stdout)
+    jsonschema.validate(value, SCHEMA)
+    (reference,) = value["compared"]
+    assert (reference["engine"], reference["ratio"], reference["problem"]) == ("tensorflow", 1.0, "")
+    assert len(reference["seconds"]["samples"]) == 2
+    assert len(reference["cold_start"]["end"]["samples"]) == 1
+    assert reference["idle_share"] < 0.1
 
 
 @pytest.mark.slow

@@ -4,13 +4,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ssd_detect.benchmark.agreement import agreement, read_outputs
-from ssd_detect.benchmark.comparing import Contender
+from ssd_detect.benchmark.comparing import Contender, take_turns
 from ssd_detect.benchmark.made import made_clip
 from ssd_detect.benchmark.measuring import PORTRAIT, chosen_pictures
 from ssd_detect.benchmark.results import Opened
@@ -69,10 +70,10 @@ class TestWork:
 
     @pytest.mark.usefixtures("opened")
     def test_a_batch_has_as_many_pictures_as_asked_for(self, worker: Worker) -> None:
-        one, five = (worker.ask("batch", size=size) for size in (1, 5))
-        assert five["seconds"] > one["seconds"] > 0
-        assert five["peak_bytes"] is None or five["peak_bytes"] > 2**20
-        assert worker.ask("peak") is None or worker.ask("peak") >= five["peak_bytes"]
+        one, three = (worker.ask("batch", size=size) for size in (1, 3))  # three of two pictures
+        assert three["seconds"] > one["seconds"] > 0
+        assert three["peak_bytes"] is None or three["peak_bytes"] > 2**20
+        assert worker.ask("peak") is None or worker.ask("peak") >= three["peak_bytes"]
 
     @pytest.mark.usefixtures("opened")
     def test_the_network_is_a_part_of_the_video(self, worker: Worker, tmp_path: Path) -> None:
@@ -86,15 +87,13 @@ class TestWork:
 
     @pytest.mark.usefixtures("opened")
     def test_outputs_are_those_of_its_pictures(self, worker: Worker, tmp_path: Path) -> None:
-        targets = [tmp_path / "one.npz", tmp_path / "two.npz"]
-        for target in targets:
-            worker.ask("outputs", target=str(target))
-        one, two = map(read_outputs, targets)
-        assert len(one) == 2
-        assert one[0].scores.shape == (8732, 21)
-        assert "person" in {found.class_name for found in one[0].found}
-        assert agreement(one, two, exact=True).agrees is True
-        assert agreement(one, two[::-1], exact=True).agrees is False
+        worker.ask("outputs", target=str(tmp_path / "outputs.npz"))
+        found = read_outputs(tmp_path / "outputs.npz")
+        assert len(found) == 2
+        assert found[0].scores.shape == (8732, 21)
+        assert "person" in {one.class_name for one in found[0].found}
+        assert agreement(found, found, exact=True).agrees is True
+        assert agreement(found, found[::-1], exact=True).agrees is False
 
     @pytest.mark.usefixtures("opened")
     def test_it_rests_while_others_are_measured(self, worker: Worker) -> None:
@@ -156,11 +155,30 @@ class TestCrash:
             assert not contender.is_running
             assert contender.ask("idle") is None
 
+    @pytest.mark.slow
+    def test_the_others_go_on(self) -> None:
+        """One of two engines dies in the second round."""
+        with ExitStack() as stack:
+            one, two = everyone = [Contender(name, settings()) for name in ("one", "two")]
+            for contender in everyone:
+                contender.open((PORTRAIT,), stack)
+            told: list[str] = []
+
+            def tell(step: str) -> None:
+                told.append(step)
+                if len(told) == 4 and two.worker is not None:
+                    os.kill(two.worker.pid, signal.SIGKILL)
+
+            assert take_turns(everyone, 2, tell) == 4
+        assert told == ["one: all pictures", "two: all pictures"] * 3
+        assert (len(one.seconds), len(two.seconds)) == (2, 0)
+        assert one.problem == ""
+        assert "SIGKILL" in two.problem
+
     def test_ctrl_c_is_for_the_one_who_started_it(self) -> None:
+        """A terminal sends it to the group of processes in front."""
         with Worker("test") as worker:
-            worker.ask("idle")
-            os.kill(worker.pid, signal.SIGINT)
-            assert worker.ask("idle")["seconds"] >= 0
+            assert os.getpgid(worker.pid) == worker.pid != os.getpgid(0)
 
     def test_no_process_stays(self) -> None:
         with pytest.raises(KeyboardInterrupt), Worker("test") as worker:

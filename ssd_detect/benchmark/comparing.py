@@ -87,30 +87,42 @@ class Contender:
 
 
 def contenders(settings: BenchmarkSettings) -> list[Contender]:
-    """The reference in float32, then every engine in the arithmetic that was chosen; with the same threads."""
+    """The reference in float32, then the chosen engine, or of `auto` every one, in the chosen arithmetic.
+
+    All have the same threads.
+    """
     settings = settings.with_threads(settings.most_threads)
-    precision = settings.session.precision
-    pairs = [(engine, precision) for engine in EngineName if engine is not EngineName.AUTO]
+    chosen, precision = settings.session.engine, settings.session.precision
+    every = [engine for engine in EngineName if engine is not EngineName.AUTO]
+    pairs = [(engine, precision) for engine in (every if chosen is EngineName.AUTO else [chosen])]
     reference = (REFERENCE, Arithmetic.FLOAT32)
     return [_contender(settings, *pair) for pair in dict.fromkeys([reference, *pairs])]
 
 
 def _contender(settings: BenchmarkSettings, engine: EngineName, precision: Arithmetic) -> Contender:
-    session = replace(settings.session, engine=engine, precision=precision)
-    options = settings.options
-    if engine is not EngineName.TENSORFLOW or precision is not settings.session.precision:
-        options = (*options, "--engine", engine.value)
-    if precision is not settings.session.precision:
-        options = (*options, "--precision", precision.value)
-    name = engine.value if precision is Arithmetic.FLOAT32 else f"{engine.value} {precision.value}"
+    is_exact = precision is Arithmetic.FLOAT32
+    calibration = settings.session.calibration if precision is Arithmetic.INT8 else None
+    session = replace(settings.session, engine=engine, precision=precision, calibration=calibration)
+    options = (*_without_calibration(settings.options), "--engine", engine.value, "--precision", precision.value)
+    if calibration is not None:
+        options = (*options, "--calibrate", str(calibration))
+    name = engine.value if is_exact else f"{engine.value} {precision.value}"
     return Contender(name, replace(settings, session=session, options=options))
+
+
+def _without_calibration(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Which the reference refuses; the last of an option that is given twice counts."""
+    if "--calibrate" not in options:
+        return options
+    place = options.index("--calibrate")
+    return _without_calibration(options[:place] + options[place + 2 :])
 
 
 def compare(settings: BenchmarkSettings, tell: Callable[[str], None] = lambda step: None) -> Benchmark:
     """Measure every engine, and check that they agree with the reference.
 
     Args:
-        settings: what was chosen; the engine in it does not count.
+        settings: what was chosen; the engine `auto` stands for all of them.
         tell: gets the name of each step before it begins.
 
     Raises:
@@ -127,7 +139,7 @@ def compare(settings: BenchmarkSettings, tell: Callable[[str], None] = lambda st
             for contender in everyone:
                 tell(f"{contender.name}: start")
                 contender.open(pictures, stack)
-            num_warm_ups = _take_turns(everyone, settings.runs, tell)
+            num_warm_ups = take_turns(everyone, settings.runs, tell)
             _look_at_outputs(everyone, folder, tell)
         _start_cold(everyone, pictures[0], settings.cold_starts, tell)
         compared = tuple(_results(everyone))
@@ -141,7 +153,7 @@ def compare(settings: BenchmarkSettings, tell: Callable[[str], None] = lambda st
     )
 
 
-def _take_turns(everyone: Iterable[Contender], runs: int, tell: Callable[[str], None]) -> int:
+def take_turns(everyone: Iterable[Contender], runs: int, tell: Callable[[str], None]) -> int:
     """Time all pictures once for each engine in each round; the first round warms up. Returns the warm-up calls."""
     running = [contender for contender in everyone if contender.is_running]
 

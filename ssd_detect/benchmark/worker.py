@@ -9,7 +9,6 @@ import base64
 import json
 import os
 import pickle
-import signal
 import sys
 import time
 import traceback
@@ -26,7 +25,6 @@ COMMANDS = ("batch", "each", "stages", "network", "video", "outputs", "peak")
 
 def main() -> None:
     """Answer until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; who started us ends us
     answers = _private_answers()
     worker = _Answering()
     for line in sys.stdin:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import pickle
 import queue
 import signal
@@ -61,7 +62,11 @@ class Worker:
         program = PROGRAM.format(path=[str(entry) for entry in sys.path], module="ssd_detect.benchmark.worker")
         with self._log.open("wb") as log:  # a file, so that nothing that is said can block it
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for us, and what it starts itself can be ended with it
             )
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -107,7 +112,7 @@ class Worker:
         except OSError:  # it died between two commands
             line = b""
         except queue.Empty:
-            self._process.kill()
+            self._kill()
             raise WorkerError(
                 f"{self.name}: the worker process gave no answer to {command} within {seconds:g} seconds"
             ) from None
@@ -138,10 +143,18 @@ class Worker:
         """What it wrote to its error stream so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
+    def _kill(self) -> None:
+        """With all that it has started."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()  # it holds nothing that must be put in order
+        self._kill()  # it holds nothing that must be put in order
         self._process.wait()
         self._listener.join()
         for stream in (self._process.stdin, self._process.stdout):

@@ -25,7 +25,11 @@ class BenchmarkCommand(click.Command):
 
 @click.command("benchmark", cls=BenchmarkCommand)
 @click.argument("inputs", metavar="[PICTURE]...", nargs=-1)
-@click.option("--compare", is_flag=True, help="Measure every engine that is installed, and check that they agree.")
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Measure every engine that is installed, or --engine, and check that they agree with TensorFlow.",
+)
 @click.option("--runs", type=click.IntRange(2, 1000), metavar="N", show_default=f"{DEFAULT_RUNS}; quick: {QUICK_RUNS}",
               help="Timed calls of each variant.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="In some 20 seconds: no threads, fewer batch sizes, one cold start.")

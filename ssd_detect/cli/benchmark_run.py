@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,13 @@ import click
 from ssd_detect.benchmark.settings import DEFAULT_RUNS, MOST_PICTURES, QUICK_RUNS, BenchmarkSettings
 from ssd_detect.cli.benchmark_lines import lines
 from ssd_detect.cli.options import RunSettings
+from ssd_detect.conventions import EngineName
 from ssd_detect.counting import counted
 from ssd_detect.environment import is_terminal, terminated_in_order
 from ssd_detect.errors import ExitStatus, PictureError, SettingError
 from ssd_detect.files import check_target
 from ssd_detect.media.sources.inputs import find_inputs
+from ssd_detect.settings import SessionSettings
 
 if TYPE_CHECKING:
     from ssd_detect.benchmark.results import Benchmark
@@ -37,15 +39,13 @@ class BenchmarkOptions:
 
 def run_benchmark(inputs: tuple[str, ...], chosen: BenchmarkOptions, run: RunSettings) -> ExitStatus:
     """Measure and tell."""
-    if chosen.compare and any(option == "--engine" for option in chosen.typed):
-        raise SettingError("--compare measures every engine; leave --engine out")
     if chosen.json_target not in (None, "-"):
         check_target(Path(str(chosen.json_target)), overwrite=chosen.overwrite)
     pictures = _pictures(inputs, run)
     settings = BenchmarkSettings(
         checkpoint=run.checkpoint,
         detection=run.detection,
-        session=run.session,
+        session=_session(chosen, run),
         batch_size=run.batch_size,
         pictures=pictures.paths,
         options=chosen.typed,
@@ -56,6 +56,12 @@ def run_benchmark(inputs: tuple[str, ...], chosen: BenchmarkOptions, run: RunSet
         found = _measured(settings, chosen, run)
     _tell(found, chosen, run)
     return _status(found, pictures.num_missing + len(found.failures))
+
+
+def _session(chosen: BenchmarkOptions, run: RunSettings) -> SessionSettings:
+    """The engine is that which was typed, or under --compare all of them."""
+    all_engines = chosen.compare and "--engine" not in chosen.typed
+    return replace(run.session, engine=EngineName.AUTO) if all_engines else run.session
 
 
 @dataclass(frozen=True)
