@@ -1,15 +1,15 @@
 """`Detector`: pictures in, `Detections` out. The whole way of the data, in one file.
 
-RGB uint8 (H, W, 3)  ->  network input  ->  scores (N, C), offsets (N, 4)  ->  boxes  ->  Detections
-                     one TensorFlow session                       NumPy
+RGB uint8 (H, W, 3)  ->  network input (S, S, 3)  ->  scores above a limit, offsets  ->  boxes  ->  Detections
+                   NumPy                     one network                            NumPy
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike, fspath
 from types import TracebackType
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -17,17 +17,31 @@ from ssd_detect.arrays import Flags, Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
+from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.detections import Detections
+from ssd_detect.engines.network import Network, RunsOn
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
-from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
-from ssd_detect.model.session import NetworkSession
+from ssd_detect.model.resize import resized
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
 from ssd_detect.stages import StageTimes, told_when_slow
 
 SLOW_START_SECONDS = 5.0
 """A first call on a GPU that takes longer looks like a hang and is worth a word."""
+
+
+class Prepared(NamedTuple):
+    """A picture, and what the network gets of it.
+
+    Args:
+        picture: (H, W, 3) uint8 RGB.
+        resized: (S, S, 3) float32 RGB, 0 to 255.
+    """
+
+    picture: Pixels
+    resized: Floats
 
 
 class Detector:
@@ -38,17 +52,18 @@ class Detector:
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
             The attribute `anchors`, (N, 4) float32 cxcywh unit, is the checkpoint's.
-        session: device and threads.
+        session: engine, device, threads, precision.
         batch_size: pictures that go through the network at once; more need more memory.
         times: gets the seconds of each stage; None makes a new one.
         on_slow_start: called, from another thread, when the first network call on a GPU takes long: the driver may
             have to compile the kernels first, once for each kind of GPU.
         on_outputs: gets the network's scores (N, C) and offsets (N, 4) of each picture, in order, before they become
             detections; to be copied, if they are to be kept.
+        on_note: is told, in words for a person, what opening the network did that took long.
 
     Raises:
         CheckpointError: no usable checkpoint.
-        SettingError: settings that do not fit the checkpoint; an unknown class.
+        SettingError: settings that do not fit the checkpoint, or each other; an unknown class.
         DeviceError: the device is not there.
     """
 
@@ -62,6 +77,7 @@ class Detector:
         times: StageTimes | None = None,
         on_slow_start: Callable[[], None] | None = None,
         on_outputs: Callable[[Floats, Floats], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
@@ -71,9 +87,9 @@ class Detector:
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
-        self._decode = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
+        self._decoder = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
         self.anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
-        self._network = NetworkSession(loaded, session or SessionSettings())
+        self._network = _open(loaded, session or SessionSettings(), on_note)
         self._on_outputs = on_outputs
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
@@ -89,16 +105,44 @@ class Detector:
             ClosedError: after `close()`.
         """
         if isinstance(pictures, np.ndarray) and pictures.ndim != 4:
-            return self._detect_batch([pictures])[0]
+            return self.detect_prepared([self.prepare(pictures)])[0]
         starts = range(0, len(pictures), self.batch_size)
-        return [d for i in starts for d in self._detect_batch(list(pictures[i : i + self.batch_size]))]
+        batches = (pictures[i : i + self.batch_size] for i in starts)
+        return [d for batch in batches for d in self.detect_prepared([self.prepare(picture) for picture in batch])]
 
-    def _detect_batch(self, pictures: list[Pixels]) -> list[Detections]:
-        for picture in pictures:
-            _check_picture(picture)
-        with self.times.measure("resize+network"), self._watched_start():
-            scores, offsets = self._run_network(pictures)  # (B, N, C), (B, N, 4)
-        return [self._detections(*found) for found in zip(pictures, scores, offsets, strict=True)]
+    def prepare(self, picture: Pixels) -> Prepared:
+        """Resize a picture for `detect_prepared`; a thread that reads pictures can do it while the network runs.
+
+        Raises:
+            PictureError: as a call.
+        """
+        _check_picture(picture)
+        with self.times.measure("resize"):
+            return Prepared(picture, resized(picture, self.spec.size, self.spec.resize))
+
+    def detect_prepared(self, pictures: Sequence[Prepared]) -> list[Detections]:
+        """Detect in pictures, at least one, that go through the network at once, whatever `batch_size` is.
+
+        Raises:
+            ClosedError: after `close()`.
+            DeviceError: not enough memory for so many; the device fails.
+        """
+        selected = self._selected(_stacked(pictures))
+        sizes = [(picture.shape[1], picture.shape[0]) for picture, _ in pictures]
+        found = self._decoder.decode(selected, self.anchors, sizes)
+        return [_drawable(detections, picture) for detections, (picture, _) in zip(found, pictures, strict=True)]
+
+    def _selected(self, inputs: Floats) -> Selected:
+        limits = self._decoder.limits
+        if self._on_outputs is None:
+            with self._measured_network():
+                return self._network.run_selected(inputs, limits)
+        with self._measured_network():
+            scores, offsets = self._network.run(inputs)  # (B, N, C), (B, N, 4)
+        for outputs in zip(scores, offsets, strict=True):
+            self._on_outputs(*outputs)
+        with self.times.measure("decode"):
+            return select_scores(scores, offsets, limits)
 
     def raw_outputs(self, picture: Pixels) -> tuple[Floats, Floats]:
         """The network's scores (N, C) and offsets (N, 4) for one RGB uint8 picture, before anything is made of them.
@@ -106,38 +150,26 @@ class Detector:
         Raises:
             PictureError, ClosedError: as a call.
         """
-        _check_picture(picture)
-        with self.times.measure("resize+network"), self._watched_start():
-            scores, offsets = self._run_network([picture])
+        inputs = _stacked([self.prepare(picture)])
+        with self._measured_network():
+            scores, offsets = self._network.run(inputs)
         return scores[0], offsets[0]
 
-    def _watched_start(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _measured_network(self) -> Iterator[None]:
         tell, self._on_slow_start = self._on_slow_start, None
-        return told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext()
-
-    def _run_network(self, pictures: list[Pixels]) -> tuple[Floats, Floats]:
-        if len({picture.shape for picture in pictures}) == 1:
-            batch = pictures[0][np.newaxis] if len(pictures) == 1 else np.stack(pictures)
-            return self._network.run(batch)  # resized inside the same call
-        resized = [self._network.resize(picture[np.newaxis]) for picture in pictures]
-        return self._network.run_resized(np.concatenate(resized))
-
-    def _detections(self, picture: Pixels, scores: Floats, offsets: Floats) -> Detections:
-        if self._on_outputs is not None:
-            self._on_outputs(scores, offsets)
-        height, width = picture.shape[:2]
-        found = self._decode(scores, offsets, self.anchors, (width, height))
-        return replace(found, render=lambda detections: annotated_png(picture, detections))
+        with self.times.measure("network"), told_when_slow(tell, SLOW_START_SECONDS) if tell else nullcontext():
+            yield
 
     @property
     def wanted(self) -> Flags:
         """(C,) bool: the classes that are looked for."""
-        return self._decode.wanted
+        return self._decoder.wanted
 
     @property
     def thresholds(self) -> Floats | None:
         """(C,) float32: the score threshold of each class; None where all have the same."""
-        return self._decode.thresholds
+        return self._decoder.thresholds
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -145,12 +177,17 @@ class Detector:
         return self.spec.class_names
 
     @property
+    def runs_on(self) -> RunsOn:
+        """Which engine runs the network, where, with what numbers."""
+        return self._network.runs_on
+
+    @property
     def device_name(self) -> str:
-        """Where the network runs, in TensorFlow's words."""
-        return self._network.device_name
+        """Where the network runs, in the engine's words."""
+        return self.runs_on.device
 
     def close(self) -> None:
-        """Free the session and its memory; a second call does nothing."""
+        """Free the network and its memory; a second call does nothing."""
         self._network.close()
 
     def __enter__(self) -> "Detector":
@@ -160,6 +197,23 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _open(checkpoint: Checkpoint, settings: SessionSettings, on_note: Callable[[str], None] | None) -> Network:
+    from ssd_detect.model.session import NetworkSession
+
+    return NetworkSession(checkpoint, settings)
+
+
+def _stacked(pictures: Sequence[Prepared]) -> Floats:
+    """(B, S, S, 3); one alone is not copied."""
+    if len(pictures) == 1:
+        return pictures[0].resized[np.newaxis]
+    return np.stack([one.resized for one in pictures])
+
+
+def _drawable(detections: Detections, picture: Pixels) -> Detections:
+    return replace(detections, render=lambda shown: annotated_png(picture, shown))
 
 
 def _check_picture(picture: Pixels) -> None:

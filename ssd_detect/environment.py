@@ -88,6 +88,11 @@ def checkpoint_cache() -> Path:
     return home / "checkpoints"
 
 
+def engine_cache() -> Path:
+    """Where networks lie that were made ready for other engines; `engines`, beside the fetched checkpoints."""
+    return checkpoint_cache().with_name("engines")
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person watches; a closed stream is None."""
     return stream is not None and stream.isatty()

@@ -53,7 +53,7 @@ class FormatError(SsdDetectError):
 
 
 class DeviceError(SsdDetectError):
-    """The device asked for is not there, or has too little memory."""
+    """The device asked for is not there, has too little memory, or an engine fails there or computes other numbers."""
 
 
 class ClosedError(SsdDetectError):

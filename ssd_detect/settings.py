@@ -165,6 +165,16 @@ class SessionSettings:
             if value is not None and value < 1:
                 raise SettingError(f"{name} is {value}, expected a whole number of at least 1")
 
+    def that_shape_results(self) -> dict[str, str]:
+        """The choices that two runs must share if one is to go on with the other: none where all engines find the same.
+
+        With fewer bits each engine rounds in its own way.
+        """
+        if self.precision is Arithmetic.FLOAT32:
+            return {}
+        calibration = {} if self.calibration is None else {"calibration": str(self.calibration.resolve())}
+        return {"precision": self.precision.value, "engine": self.engine.value, **calibration}
+
 
 @dataclass(frozen=True)
 class FetchSettings:

@@ -16,7 +16,7 @@ from ssd_detect.boxes.anchors import ANCHOR_PRESETS, make_anchors
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy, cxcywh_to_xyxy, pairwise_iou, scale_unit_xyxy, xyxy_to_cxcywh
 from ssd_detect.boxes.nms import suppress
-from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best, select_scores
+from ssd_detect.boxes.postprocess import decode_candidates, keep_best, select_scores
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.cli.checkpoint_facts import ANCHOR_PRESET_NAMES
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
@@ -362,13 +362,6 @@ class TestSelection:
         ranked = sorted((-scores[a, c], a, c) for a in range(len(scores)) for c in range(1, 4) if scores[a, c] > 0.2)
         anchors, classes = select_scores(scores, all_classes(4), tutorial(0.2, top_k=top_k))
         assert list(zip(anchors.tolist(), classes.tolist(), strict=True)) == [(a, c) for _, a, c in ranked[:top_k]]
-
-    def test_best_score(self) -> None:
-        scores = floats([0.9, 0.1, np.nan], [0.5, 0.3, 0.2])
-        class_id, score = best_score(scores, all_classes(3))
-        assert class_id == 1
-        assert score == pytest.approx(0.3)
-        assert best_score(scores, np.zeros(3, np.bool_)) == (0, 0.0)
 
 
 class TestCandidates:

@@ -95,12 +95,13 @@ def test_scores_are_the_softmax_of_the_kept_logits() -> None:
     """Scores of the cut network are those of the whole one, made to sum to one again over what was kept."""
     spec = spec_of("coco80")
     variables = {name.split("/", 1)[1]: v for name, v in seeded.seeded_variables(300, 81).items()}
-    picture = seeded.seeded_picture(0, 300, 300)[np.newaxis]
+    picture = seeded.seeded_picture(0, 300, 300)[np.newaxis].astype(np.float32)
     found = []
     for weights, made_for in [(variables, spec), cut_classes(variables, spec, "voc20")]:
         graph = build_graph(made_for, weights)
         with tf.compat.v1.Session(graph=graph.graph) as session:
-            found.append(session.run(graph.scores, {graph.pictures: picture})[0])
+            session.run(graph.initialise, graph.weights)
+            found.append(session.run(graph.scores, {graph.resized: picture})[0])
     whole, cut = found
     kept = whole[:, list(VOC_FROM_COCO)].astype(np.float64)
     np.testing.assert_allclose(cut, kept / kept.sum(axis=1, keepdims=True), atol=1e-5)

@@ -319,7 +319,7 @@ class TestStatus:
             (["--iou", "0"], "--iou"),
             (["--fail-under", "nan"], "--fail-under is nan percent, expected percent such as 70"),
             (["--iou", "nan", "--checkpoint", "gone"], "IoU threshold is nan"),
-            (["--precision", "nan", "--checkpoint", "gone"], "precision is nan"),
+            (["--target-precision", "nan", "--checkpoint", "gone"], "precision is nan"),
         ],
     )
     def test_usage(self, voc: Path, options: list[str], message: str) -> None:
@@ -439,7 +439,7 @@ class TestResume:
             [*plain, "--keep-raw", tmp_path / "other.npz"],
             [*same, "--metric", "coco"],
             [*same, "--iou", "0.5"],
-            [*same, "--precision", "0.5"],
+            [*same, "--target-precision", "0.5"],
             ["-o", first.report, "--iou", "0.4", "--keep-raw", first.raw],
             [*same, "--profile", "caffe"],
         ]

@@ -18,7 +18,7 @@ from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import COCO80, COCO91, VOC20
-from ssd_detect.conventions import AnchorClip, AnchorRounding, ColourOrder, Profile
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Arithmetic, ColourOrder, Profile
 from ssd_detect.datasets.dataset import AnnotatedPicture
 from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError, OutputError, SettingError, UnknownClassError
@@ -176,6 +176,13 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestKeptOutputs:
+    @pytest.mark.parametrize("precision", Arithmetic)
+    def test_tell_what_the_network_computed_with(self, tmp_path: Path, precision: Arithmetic) -> None:
+        path = written(tmp_path, header(precision=precision, pictures=()))
+        found, _ = decoded(path)
+        assert found.provenance is not None
+        assert found.provenance.precision is precision
+
     @pytest.mark.parametrize("profile", Profile)
     @pytest.mark.parametrize(
         "chosen",
@@ -392,7 +399,8 @@ def _npy(values: Any) -> bytes:
 
 
 TWO = (detections((1, 0.9, BOX), (2, 0.25, (0, 0, 50, 50))), detections())
-PROVENANCE = Provenance("made", "ab" * 32, resolved(DetectionSettings(class_thresholds=(("dog", 0.5),)), Profile.CAFFE))
+CHOSEN = resolved(DetectionSettings(class_thresholds=(("dog", 0.5),)), Profile.CAFFE)
+PROVENANCE = Provenance("made", "ab" * 32, CHOSEN, Arithmetic.INT8)
 
 
 def saved(folder: Path, name: str, coco_images: Path | None = None) -> Path:

@@ -28,7 +28,7 @@ from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
 from ssd_detect import __version__, formats
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import COCO80, COCO91, VOC20
-from ssd_detect.conventions import Profile
+from ssd_detect.conventions import Arithmetic, Profile
 from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError, OutputError, SettingError
 from ssd_detect.formats.coco import coco_category_ids
@@ -490,6 +490,14 @@ class TestSchema:
         thresholds = strict_json(json.dumps(run.to_dict()["thresholds"]))
         jsonschema.Draft202012Validator(schema).validate(thresholds)
         assert {*thresholds} == {*schema["properties"]}
+
+    @pytest.mark.parametrize("name", ["detections", "frames", "video-summary", "explanation", "metrics"])
+    def test_every_arithmetic_fits(self, name: str) -> None:
+        whole = json.loads((Path(formats.__file__).parent / "schema" / f"{name}.schema.json").read_text())
+        schema = (whole["$defs"] if name == "frames" else whole["properties"])["arithmetic"]
+        assert "arithmetic" not in PROVENANCE.to_dict()  # float32
+        told = {replace(PROVENANCE, precision=one).to_dict().get("arithmetic") for one in Arithmetic}
+        assert told == {None, *schema["enum"]}
 
     @quick
     @given(records=runs())

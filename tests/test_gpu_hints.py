@@ -25,6 +25,7 @@ from ssd_detect.doctor.facts import Gpu, GpuReport
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, explain_failure, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.errors import DeviceError, ExitStatus
+from ssd_detect.model.session import NetworkSession
 from ssd_detect.settings import Device, SessionSettings
 from ssd_detect.stages import told_when_slow
 
@@ -108,7 +109,7 @@ def test_when_a_gpu_is_left_unused(
 
 def test_a_gpu_that_is_used(machine: Sources, cpu_detector: Detector, monkeypatch: pytest.MonkeyPatch) -> None:
     wsl(machine.root)
-    monkeypatch.setattr(cpu_detector._network, "device_name", "GPU:0")
+    monkeypatch.setattr(cpu_detector._network, "_runs_on", cpu_detector.runs_on._replace(device="GPU:0"))
     assert not startup.leaves_gpu_unused(cpu_detector, run_settings(), machine)
 
 
@@ -270,7 +271,7 @@ def test_errors_of_the_session(
     error: Exception, words: str, cpu_detector: Detector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cpu_detector._network, "_session", Failing(error))
-    monkeypatch.setattr(cpu_detector._network, "device_name", "GPU:0")
+    monkeypatch.setattr(cpu_detector._network, "_runs_on", cpu_detector.runs_on._replace(device="GPU:0"))
     with pytest.raises(DeviceError, match=words) as caught:
         cpu_detector(BLANK)
     assert caught.value.__cause__ is error
@@ -341,6 +342,7 @@ def test_a_slow_block_is_told_of_once() -> None:
 def test_a_slow_first_call_is_told_of(cpu_detector: Detector, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that sleeps; the second call is as slow, and says nothing."""
     told: list[str] = []
+    assert isinstance(cpu_detector._network, NetworkSession)
     sleepy = Sleepy(cpu_detector._network._session, seconds=0.2)
     monkeypatch.setattr("ssd_detect.detector.SLOW_START_SECONDS", 0.05)
     monkeypatch.setattr(cpu_detector._network, "_session", sleepy)

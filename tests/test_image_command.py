@@ -115,7 +115,7 @@ class TestResults:
         times = verbose.stderr.splitlines()[-1]
         assert times.startswith("time: ")
         assert [part.split()[0] for part in times.removeprefix("time: ").split(", ")] == [
-            "read", "resize+network", "decode", "nms", "draw", "write",
+            "read", "resize", "network", "decode", "nms", "draw", "write",
         ]  # fmt: skip
 
     def test_no_labels_draws_less(self, media: Path) -> None:

@@ -19,7 +19,7 @@ from ssd_detect.inspection.guess import (
 )
 from ssd_detect.inspection.pyramid import pyramid
 from ssd_detect.inspection.trial import Observation, judge, presets_of
-from ssd_detect.model.spec import ModelSpec
+from ssd_detect.model.spec import MEAN_RGB, ModelSpec
 
 SLOPES = np.array([0.5, 0.45, 0.7, 0.75, 0.8, 0.85, 0.9])
 NOISE = 0.05
@@ -85,16 +85,17 @@ class TestZValue:
 class TestPyramid:
     @pytest.mark.parametrize("full", [300, 512])
     def test_levels(self, full: int) -> None:
-        picture = np.random.default_rng(0).uniform(-120, 150, (full, full, 3)).astype(np.float32)
-        sides, canvases = pyramid(picture)
+        mean = np.array(MEAN_RGB, np.float32)
+        picture = np.random.default_rng(0).uniform(0, 255, (full, full, 3)).astype(np.float32)
+        sides, canvases = pyramid(picture, mean)
         assert sides[0] == 1.0
         assert 0.34 < sides[-1] < 0.37
         np.testing.assert_array_equal(canvases[0], picture)
         for side, canvas in zip(sides, canvases, strict=True):
             edge = (full - round(side * full)) // 2
-            assert not canvas[:edge].any()
-            assert canvas[edge].any()
-            np.testing.assert_allclose(canvas.mean(), picture.mean() * side**2, atol=1e-3)
+            assert (canvas[:edge] == mean).all()
+            assert (canvas[edge] != mean).any()
+            np.testing.assert_allclose((canvas - mean).mean(), (picture - mean).mean() * side**2, atol=1e-3)
 
 
 class TestAnchors:

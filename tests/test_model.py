@@ -1,6 +1,5 @@
 """The graph and its session: golden parity, resize rules, one graph for all calls, threads, devices."""
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -9,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 import seeded
 import tensorflow as tf
-from PIL import Image
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.conventions import ResizeRule
@@ -23,12 +20,14 @@ from ssd_detect.detector import Detector
 from ssd_detect.errors import ClosedError, DeviceError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.graph import _convolve, _head, _pool
+from ssd_detect.model.resize import resized
 from ssd_detect.model.session import NetworkSession
-from ssd_detect.model.spec import Conv, Head, ModelSpec, Pool, network, variable_shapes
+from ssd_detect.model.spec import MEAN_RGB, Conv, Head, ModelSpec, Pool, network, variable_shapes
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, Device, SessionSettings
 
 from .test_boxes import GOLDEN_THRESHOLDS, golden_detections
 
+MEAN = np.array(MEAN_RGB, np.float32)
 GOLDEN_PICTURES = [(300, 0), (300, 1), (300, 2), (300, 3), (512, 0), (512, 1)]
 
 
@@ -83,10 +82,9 @@ class TestGolden:
         self, size: int, picture: int, sessions: Any, golden: Callable[[int], dict[str, Any]]
     ) -> None:
         numbers, step = golden(size), 1 if size == 300 else 5
-        pixels = golden_picture(picture)[np.newaxis]
-        inputs = sessions[size].resize(pixels)
-        scores, offsets = sessions[size].run(pixels)
-        np.testing.assert_allclose(inputs[0, ::7, ::7], numbers[f"p{picture}_input"], atol=1e-3, rtol=0)
+        pixels = resized(golden_picture(picture), size, ResizeRule.LEGACY)
+        scores, offsets = sessions[size].run(pixels[np.newaxis])
+        np.testing.assert_allclose((pixels - MEAN)[::7, ::7], numbers[f"p{picture}_input"], atol=1e-3, rtol=0)
         np.testing.assert_allclose(scores[0, ::step], numbers[f"p{picture}_scores"], atol=1e-4, rtol=0)
         np.testing.assert_allclose(offsets[0, ::step], numbers[f"p{picture}_loc"], atol=1e-3, rtol=0)
 
@@ -192,67 +190,9 @@ def convolve_by_hand(x: Floats, kernel: Floats, bias: Floats, conv: Conv) -> Any
     return out
 
 
-class TestResize:
-    def resized(self, checkpoint: Checkpoint, rule: ResizeRule, picture: Pixels) -> Any:
-        spec = dataclasses.replace(checkpoint.spec, resize=rule)
-        session = NetworkSession(dataclasses.replace(checkpoint, spec=spec), SessionSettings())
-        try:
-            return session.resize(picture[np.newaxis])[0] + np.array(spec.mean_rgb, np.float32)
-        finally:
-            session.close()
-
-    @pytest.mark.parametrize("size_hw", [(97, 641), (375, 500), (40, 30), (300, 300), (1, 1)])
-    def test_antialias_is_pillows_bilinear(self, size_hw: tuple[int, int], load_seeded: Any) -> None:
-        picture = seeded.seeded_picture(0, 64, 64)[:1, :1] if size_hw == (1, 1) else seeded.seeded_picture(0, *size_hw)
-        pillow = np.asarray(Image.fromarray(picture).resize((300, 300), Image.Resampling.BILINEAR), np.float32)
-        actual = self.resized(load_seeded(300), ResizeRule.ANTIALIAS, picture)
-        assert np.abs(actual - pillow).max() <= 1.01  # Pillow rounds twice, to whole grey levels
-        assert np.abs(actual - pillow).mean() < 0.35
-
-    @pytest.mark.parametrize(("rule", "shift"), [(ResizeRule.LEGACY, 0.0), (ResizeRule.HALF_PIXEL, 0.5)])
-    def test_bilinear_takes_the_stated_centres(self, rule: ResizeRule, shift: float, load_seeded: Any) -> None:
-        ramp = np.tile(np.arange(200, dtype=np.uint8)[:, np.newaxis, np.newaxis], (1, 200, 3))
-        actual = self.resized(load_seeded(300), rule, ramp)
-        expected = np.clip((np.arange(300) + shift) * 200 / 300 - shift, 0, 199)
-        np.testing.assert_allclose(actual[:, 0, 0], expected, atol=1e-4)
-
-    @pytest.mark.parametrize("size", [300, 512])
-    def test_opencv_rounds_to_whole_grey_levels(self, size: int, load_seeded: Any) -> None:
-        """What cv2.resize makes of the bytes, to the bit; a picture of the network's size is left alone."""
-        spec = dataclasses.replace(load_seeded(size).spec, resize=ResizeRule.OPENCV)
-        session = NetworkSession(dataclasses.replace(load_seeded(size), spec=spec), SessionSettings())
-        mean = np.array(spec.mean_rgb, np.float32)
-        for height, width in [(97, 641), (375, 500), (size, size), (size, 40), (1, 1), (2, 40000)]:
-            picture = np.random.default_rng(height).integers(0, 256, (height, width, 3), np.uint8)
-            expected = cv2.resize(picture, (size, size), interpolation=cv2.INTER_LINEAR) - mean
-            np.testing.assert_array_equal(session.resize(picture[np.newaxis])[0], expected)
-            if (height, width) == (size, size):
-                np.testing.assert_array_equal(expected, picture - mean)
-        turned = picture[::-1, ::-1]
-        expected = cv2.resize(turned.copy(), (size, size), interpolation=cv2.INTER_LINEAR) - mean
-        np.testing.assert_array_equal(session.resize(turned[np.newaxis])[0], expected)
-        session.close()
-
-    def test_opencv_in_batches(self, load_seeded: Any) -> None:
-        """Pictures of one size, of several, and resized before: all give the same scores."""
-        spec = dataclasses.replace(load_seeded(300).spec, resize=ResizeRule.OPENCV)
-        session = NetworkSession(dataclasses.replace(load_seeded(300), spec=spec), SessionSettings())
-        pictures = np.stack([golden_picture(1), golden_picture(1)[::-1]])
-        scores, offsets = session.run(pictures)
-        again = session.run_resized(np.concatenate([session.resize(picture[np.newaxis]) for picture in pictures]))
-        session.close()
-        np.testing.assert_allclose(again[0], scores, atol=1e-5, rtol=0)
-        np.testing.assert_allclose(again[1], offsets, atol=1e-4, rtol=0)
-
-    def test_channels_stay_rgb(self, load_seeded: Any) -> None:
-        red = np.zeros((20, 30, 3), np.uint8)
-        red[..., 0] = 255
-        for rule in ResizeRule:
-            np.testing.assert_allclose(self.resized(load_seeded(300), rule, red)[5, 5], [255, 0, 0], atol=1e-4)
-
-
 class TestSession:
     def test_no_node_is_added_by_calls(self, detector: Detector) -> None:
+        assert isinstance(detector._network, NetworkSession)
         pictures = [golden_picture(1), golden_picture(2)]
         nodes = detector._network.num_nodes
         detector(pictures[0])
@@ -264,14 +204,12 @@ class TestSession:
 
     def test_a_batch_gives_what_its_pictures_give(self, detector: Detector) -> None:
         pictures = [golden_picture(i) for i in (1, 2, 1, 3)]
-        singles = [detector._network.run(p[np.newaxis]) for p in pictures]
-        mixed = detector._run_network(pictures)
-        equal = detector._run_network([pictures[0]] * 3)
-        for i, (scores, offsets) in enumerate(singles):
-            np.testing.assert_allclose(mixed[0][i], scores[0], atol=1e-5, rtol=0)
-            np.testing.assert_allclose(mixed[1][i], offsets[0], atol=1e-4, rtol=0)
-        for i in range(3):
-            np.testing.assert_allclose(equal[0][i], singles[0][0][0], atol=1e-5, rtol=0)
+        inputs = np.stack([resized(picture, 300, ResizeRule.LEGACY) for picture in pictures])
+        together = detector._network.run(inputs)
+        for i, one in enumerate(inputs):
+            scores, offsets = detector._network.run(one[np.newaxis])
+            np.testing.assert_allclose(together[0][i], scores[0], atol=1e-5, rtol=0)
+            np.testing.assert_allclose(together[1][i], offsets[0], atol=1e-4, rtol=0)
 
     def test_threads_share_it(self, detector: Detector) -> None:
         pictures = [golden_picture(i) for i in (0, 1, 2)]

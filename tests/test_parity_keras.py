@@ -23,6 +23,7 @@ from ssd_detect.boxes.profiles import resolved
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.detector import Detector
 from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.resize import resized
 from ssd_detect.model.session import NetworkSession
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, SessionSettings
 from tests.parity import Rows, assert_same_detections, with_an_area
@@ -167,7 +168,7 @@ def test_a_keras_file_is_taken_as_keras_takes_it(chosen: CheckpointSettings) -> 
 
 
 def test_predictions(made: Made, network: NetworkSession) -> None:
-    scores, offsets = (outputs[0] for outputs in network.run(PICTURE[np.newaxis]))
+    scores, offsets = (outputs[0] for outputs in network.run(resized(PICTURE, 300, ResizeRule.OPENCV)[np.newaxis]))
     np.testing.assert_allclose(scores, made.predictions[:, :NUM_CLASSES], rtol=0, atol=1e-4)
     np.testing.assert_allclose(offsets, made.predictions[:, NUM_CLASSES:], rtol=0, atol=1e-3)
 

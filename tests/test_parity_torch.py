@@ -27,6 +27,7 @@ from ssd_detect.classes import COCO91, VOC20
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile, ResizeRule
 from ssd_detect.detector import Detector
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.resize import resized
 from ssd_detect.model.session import NetworkSession
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, SessionSettings
@@ -131,12 +132,12 @@ def network(checkpoint: Checkpoint) -> Iterator[NetworkSession]:
 
 
 @pytest.fixture(scope="module")
-def heads(network: NetworkSession) -> Callable[[int], tuple[Floats, Floats]]:
+def heads(network: NetworkSession, checkpoint: Checkpoint) -> Callable[[int], tuple[Floats, Floats]]:
     """Number of a picture -> scores (8732, C) and offsets (8732, 4), computed once."""
 
     @cache
     def of(index: int) -> tuple[Floats, Floats]:
-        scores, offsets = network.run(picture(index)[np.newaxis])
+        scores, offsets = network.run(resized_of(checkpoint, index)[np.newaxis])
         return scores[0], offsets[0]
 
     return of
@@ -150,6 +151,10 @@ def detector(port: Port) -> Iterator[Detector]:
 
 def picture(index: int) -> Any:
     return seeded.seeded_picture(*seeded.PICTURES[index])
+
+
+def resized_of(checkpoint: Checkpoint, index: int) -> Floats:
+    return resized(picture(index), checkpoint.spec.size, checkpoint.spec.resize)
 
 
 def log_softmax(logits: Floats) -> Any:
@@ -246,9 +251,10 @@ class TestFile:
 @pytest.mark.slow
 @pytest.mark.parametrize("index", PICTURES)
 class TestNetwork:
-    def test_input(self, port: Port, network: NetworkSession, index: int) -> None:
+    def test_input(self, port: Port, checkpoint: Checkpoint, index: int) -> None:
         """Grey levels. Builds of OpenCV may round a few of ssd.pytorch's differently; torchvision has no such step."""
-        apart = np.abs(network.resize(picture(index)[np.newaxis])[0, ::7, ::7] - port.numbers[f"p{index}_input"])
+        less_mean = resized_of(checkpoint, index) - np.array(checkpoint.spec.mean_rgb, np.float32)
+        apart = np.abs(less_mean[::7, ::7] - port.numbers[f"p{index}_input"])
         assert apart.max() <= (1 if port.program == "ssd-pytorch" else 1e-3)
         assert (apart > 1e-3).mean() < 0.01
 

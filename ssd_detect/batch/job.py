@@ -153,7 +153,9 @@ class PictureJob:
     def _start(self, stack: ExitStack) -> Started:
         detector = stack.enter_context(self._hooks.load(self._times))
         reported = detector.settings.with_classes_of(self._settings.detection)
-        provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
+        provenance = Provenance(
+            detector.checkpoint_name, detector.checkpoint_sha256, reported, self._settings.session.precision
+        )
         outputs = real_outputs(
             self._settings,
             detector.class_names,

@@ -4,7 +4,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ssd_detect.settings import DEFAULT_MAX_PIXELS, CheckpointSettings, DetectionSettings, FetchSettings
+from ssd_detect.settings import (
+    DEFAULT_MAX_PIXELS,
+    CheckpointSettings,
+    DetectionSettings,
+    FetchSettings,
+    SessionSettings,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class JobSettings:
         overwrite: replace existing files.
         max_pixels: refuse larger pictures.
         fetch: how URLs are read.
+        session: as for `Detector`.
     """
 
     checkpoint: CheckpointSettings
@@ -44,6 +51,7 @@ class JobSettings:
     overwrite: bool = False
     max_pixels: int = DEFAULT_MAX_PIXELS
     fetch: FetchSettings = field(default_factory=FetchSettings)
+    session: SessionSettings = field(default_factory=SessionSettings)
 
     @property
     def detected(self) -> DetectionSettings:
@@ -52,5 +60,6 @@ class JobSettings:
 
     def that_shape_results(self) -> dict[str, Any]:
         """The choices that two runs must share if one is to go on with the other."""
-        left_out = ("batch_size", "resume", "strict", "overwrite", "max_pixels", "fetch")
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        left_out = ("batch_size", "resume", "strict", "overwrite", "max_pixels", "fetch", "session")
+        chosen = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return chosen | self.session.that_shape_results()

@@ -1,11 +1,13 @@
 """Greedy non-maximum suppression."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.boxes.geometry import pairwise_iou
+from ssd_detect.boxes.groups import by_group, ranks, sizes_of_runs
 
 # Boxes that are compared with each other at once: fewer mean more calls, more mean more pairs of which one is gone
 # already. Measured on 400 and on 8000 boxes of 14 and 20 classes: 32, 64 and 400 take longer.
@@ -15,34 +17,56 @@ _LATER = ~np.tri(_BLOCK, dtype=np.bool_)
 
 def suppress(
     boxes: Floats,
-    class_ids: Integers,
+    groups: Integers,
     iou_threshold: float,
     *,
     class_agnostic: bool = False,
     removes_equal: bool = True,
     limit: int | None = None,
 ) -> Flags:
-    """Which boxes stay when each one removes the later ones that overlap it.
+    """Which boxes stay when each one removes the later ones of its group that overlap it.
 
     Args:
-        boxes: (n, 4) float32 xyxy, best score first; any unit. Those without an area overlap nothing.
-        class_ids: (n,) int64.
+        boxes: (n, 4) float32 xyxy, those of one group best score first; any unit. Those without an area overlap
+            nothing.
+        groups: (n,) int64, at least 0: boxes are compared within a picture, or within a class of a picture.
         iou_threshold: a later box goes when its IoU with an earlier one that stays is above this.
-        class_agnostic: compare boxes of different classes too.
+        class_agnostic: all are one group.
         removes_equal: an IoU that equals the threshold counts as well.
-        limit: at most so many boxes of a class stay, the first ones; with `class_agnostic`, so many at all.
+        limit: at most so many boxes of a group stay, the first ones.
 
     Returns:
-        (n,) bool. Time grows with n times the number that stay in a class (in all, with `class_agnostic`).
+        (n,) bool. Time grows with n times the number that stay in a group.
     """
+    if class_agnostic:
+        groups = np.zeros_like(groups)
     overlap = _Overlap(np.float32(iou_threshold), removes_equal)
-    if len(boxes) <= min(_BLOCK, limit or _BLOCK):  # one matrix for all classes is quicker than one for each
-        overlaps = overlap(boxes, boxes)
-        return _greedy(overlaps if class_agnostic else overlaps & (class_ids[:, np.newaxis] == class_ids))
-    stays = np.zeros(len(boxes), np.bool_)
-    for members in [np.arange(len(boxes))] if class_agnostic else _members(class_ids):
-        stays[members[_of_one_class(boxes[members], overlap, limit)]] = True
+    order = by_group(groups)
+    boxes, groups = boxes[order], groups[order]
+    kept = np.zeros(len(boxes), np.bool_)
+    for start, end in _portions(sizes_of_runs(groups)):
+        if end - start <= _BLOCK:  # one matrix for several groups is quicker than one for each
+            of = groups[start:end]
+            overlaps = overlap(boxes[start:end], boxes[start:end])
+            kept[start:end] = _greedy(overlaps if of[0] == of[-1] else overlaps & (of[:, np.newaxis] == of))
+        else:
+            kept[start + _of_one_group(boxes[start:end], overlap, limit)] = True
+    if limit is not None:
+        places = np.flatnonzero(kept)
+        kept[places[ranks(groups[places]) >= limit]] = False
+    stays = np.empty_like(kept)
+    stays[order] = kept
     return stays
+
+
+def _portions(sizes: Integers) -> Iterator[tuple[int, int]]:
+    """From where to where, to take whole groups at once, as many as fit a block, or a larger one alone."""
+    ends = np.cumsum(sizes)
+    start = first = 0
+    while first < len(ends):
+        last = max(int(np.searchsorted(ends, start + _BLOCK, side="right")), first + 1)
+        yield start, (start := int(ends[last - 1]))
+        first = last
 
 
 class _Overlap(NamedTuple):
@@ -58,14 +82,8 @@ class _Overlap(NamedTuple):
         return flags
 
 
-def _members(class_ids: Integers) -> list[Integers]:
-    """Places of the boxes of each class that occurs, in their order."""
-    by_class = np.argsort(class_ids, kind="stable")
-    return np.split(by_class, np.flatnonzero(np.diff(class_ids[by_class])) + 1)
-
-
-def _of_one_class(boxes: Floats, overlap: _Overlap, limit: int | None) -> Integers:
-    """Places of the boxes that stay, block after block: no matrix of all pairs is made."""
+def _of_one_group(boxes: Floats, overlap: _Overlap, limit: int | None) -> Integers:
+    """Places of the boxes that stay, block after block: no matrix of all pairs is made; some beyond the limit too."""
     kept = np.empty(0, np.int64)
     for start in range(0, len(boxes), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(boxes)))
@@ -74,7 +92,7 @@ def _of_one_class(boxes: Floats, overlap: _Overlap, limit: int | None) -> Intege
         kept = np.concatenate([kept, block[_greedy(overlap(boxes[block], boxes[block]))]])
         if limit is not None and len(kept) >= limit:
             break
-    return kept[:limit]
+    return kept
 
 
 def _greedy(overlap: Flags) -> Flags:

@@ -1,15 +1,16 @@
-"""From the network's outputs for one picture to its `Detections`, with all that is fixed for a run worked out once."""
+"""From the network's outputs for a batch to `Detections`, with all that is fixed for a run worked out once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Floats
+from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.boxes.geometry import scale_unit_xyxy
-from ssd_detect.boxes.postprocess import best_score, decode_candidates, keep_best
+from ssd_detect.boxes.postprocess import Candidates, candidates_of, keep_best
+from ssd_detect.boxes.selection import Selected, score_limits, select_scores
 from ssd_detect.classes import find_class_ids
-from ssd_detect.detections import BestGuess, Detections
+from ssd_detect.detections import BestGuess, Detections, DroppedBoxes
 from ssd_detect.errors import SettingError
 from ssd_detect.settings import DetectionSettings
 from ssd_detect.stages import StageTimes
@@ -34,10 +35,13 @@ class OutputDecoder:
     times: StageTimes
     wanted: Flags = field(init=False)
     thresholds: Floats | None = field(init=False)
+    limits: Floats = field(init=False)
+    """(C,) float32, for `select_scores`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "wanted", wanted_classes(self.settings, self.class_names))
         object.__setattr__(self, "thresholds", class_thresholds(self.settings, self.class_names))
+        object.__setattr__(self, "limits", score_limits(self.wanted, self.settings, self.thresholds))
 
     def __call__(self, scores: Floats, offsets: Floats, anchors: Floats, size: tuple[int, int]) -> Detections:
         """The detections of one picture.
@@ -49,24 +53,42 @@ class OutputDecoder:
             size: (width, height) of the picture in pixels.
         """
         with self.times.measure("decode"):
-            candidates, dropped = decode_candidates(
-                scores, offsets, anchors, self.wanted, self.settings, self.thresholds
-            )
+            selected = select_scores(scores[np.newaxis], offsets[np.newaxis], self.limits)
+        return self.decode(selected, anchors, [size])[0]
+
+    def decode(self, selected: Selected, anchors: Floats, sizes: Sequence[tuple[int, int]]) -> list[Detections]:
+        """The detections of each picture of a batch.
+
+        Args:
+            selected: with `limits`.
+            anchors: (N, 4) float32 cxcywh unit.
+            sizes: (width, height) of each picture in pixels, B of them.
+        """
+        with self.times.measure("decode"):
+            candidates, dropped = candidates_of(selected, anchors, self.settings)
         with self.times.measure("nms"):
             kept = keep_best(candidates, self.settings)
-        best_guess = None
-        if len(kept.scores) == 0:
-            class_id, score = best_score(scores, self.wanted)
-            best_guess = BestGuess(self.class_names[class_id], score)
+        borders = np.searchsorted(kept.picture_ids, np.arange(len(sizes) + 1)).tolist()
+        return [
+            self._detections(kept.at(slice(*borders[i : i + 2])), size, selected.peaks[i], dropped[i])
+            for i, size in enumerate(sizes)
+        ]
+
+    def _detections(self, kept: Candidates, size: tuple[int, int], peaks: Floats, dropped: Integers) -> Detections:
         return Detections(
             boxes=scale_unit_xyxy(kept.boxes_unit, *size),
             scores=kept.scores,
             class_ids=kept.class_ids,
             size=size,
             class_names=self.class_names,
-            best_guess=best_guess,
-            dropped=dropped,
+            best_guess=None if len(kept.scores) else self._best_guess(peaks),
+            dropped=DroppedBoxes(*dropped.tolist()),
         )
+
+    def _best_guess(self, peaks: Floats) -> BestGuess:
+        """The wanted class with the highest of the peaks (C,); the first one among equals."""
+        class_id = int(np.argmax(np.where(self.wanted, peaks, -1)))
+        return BestGuess(self.class_names[class_id], float(peaks[class_id]))
 
 
 def wanted_classes(settings: DetectionSettings, class_names: Sequence[str]) -> Flags:

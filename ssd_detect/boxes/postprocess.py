@@ -1,6 +1,7 @@
-"""From the network's two outputs for one picture to its detections: select, decode, clip, suppress.
+"""From what was selected of the network's outputs for a batch to its detections: rank, decode, clip, suppress.
 
-`boxes.profiles` says in what way, and what of the sources' ways is left out.
+All pictures of a batch go through each step together. `boxes.profiles` says in what way, and what of the sources' ways
+is left out.
 """
 
 from typing import NamedTuple
@@ -10,8 +11,11 @@ import numpy as np
 from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy
+from ssd_detect.boxes.groups import ranks
 from ssd_detect.boxes.nms import suppress
-from ssd_detect.boxes.profiles import rules_of
+from ssd_detect.boxes.profiles import ProfileRules, rules_of
+from ssd_detect.boxes.selection import Selected, score_limits
+from ssd_detect.boxes.selection import select_scores as select
 from ssd_detect.detections import DroppedBoxes
 from ssd_detect.settings import DetectionSettings
 
@@ -19,70 +23,81 @@ from ssd_detect.settings import DetectionSettings
 MIN_SIDE_UNIT = np.float32(1e-6)
 # Sides longer than this, in pictures, are as good as infinite: areas, and sums of two, must be float32 numbers.
 _MAX_SIDE_UNIT = np.float32(1e18)
+# Steps of scores: the upper bits of a float32, of which four are of the fraction, sixteen steps to an octave.
+_STEPS = 16 * 16 + 1
+_LOWEST_STEP = (int(np.float32(1).view(np.int32)) >> 19) - 16 * 16
 
 
 class Candidates(NamedTuple):
-    """Boxes with a class and a score, best score first; ties in the order of anchors, then classes."""
+    """Boxes with a class and a score: by picture, best score first; ties in the order of anchors, then classes."""
 
     boxes_unit: Floats  # (n, 4) xyxy; within 0..1 where the profile clips first
     scores: Floats  # (n,)
     class_ids: Integers  # (n,)
     anchor_ids: Integers  # (n,), which anchor made each
+    picture_ids: Integers  # (n,), never falling
 
     def at(self, places: Flags | Integers | slice) -> "Candidates":
         """Some of them."""
-        return Candidates(self.boxes_unit[places], self.scores[places], self.class_ids[places], self.anchor_ids[places])
+        return Candidates(
+            self.boxes_unit[places],
+            self.scores[places],
+            self.class_ids[places],
+            self.anchor_ids[places],
+            self.picture_ids[places],
+        )
 
 
-def select_scores(
-    scores: Floats, wanted: Flags, settings: DetectionSettings, thresholds: Floats | None = None
-) -> tuple[Integers, Integers]:
-    """The best `top_k` of the scores that pass the threshold, of each class or of all wanted classes together.
+def candidates_of(selected: Selected, anchors: Floats, settings: DetectionSettings) -> tuple[Candidates, Integers]:
+    """Candidates of a batch, and how many boxes of each picture are dropped.
 
     Args:
-        scores: (N, C) float32, 0 to 1; a NaN is never selected.
-        wanted: (C,) bool, which classes count; the background (0) must not.
-        settings: resolved; score_threshold, profile and top_k count here.
-        thresholds: (C,) float32, one for each class in the place of score_threshold.
+        selected: with the limits of `selection.score_limits`.
+        anchors: (N, 4) float32 cxcywh unit.
+        settings: resolved, see `boxes.profiles`; the same for `keep_best`.
 
     Returns:
-        anchor numbers (n,) and class ids (n,), best score first; ties by anchor, then class.
+        candidates, and (B, 3) int64 in the order of `DroppedBoxes`.
     """
     rules = rules_of(settings)
-    passing = np.greater_equal if rules.selects_equal else np.greater
-    # One comparison with the lowest of all is quicker than a row of them for each anchor.
-    lowest = np.float32(settings.score_threshold) if thresholds is None else thresholds[wanted].min(initial=1)
-    passes = passing(scores, lowest)  # (N, C)
-    passes &= wanted
-    flat = np.flatnonzero(passes)
-    values = scores.reshape(-1)[flat]
-    if thresholds is not None:
-        kept = passing(values, thresholds[flat % scores.shape[1]])
-        flat, values = flat[kept], values[kept]
-    if rules.top_k is not None and len(flat) > rules.top_k:
-        classes = flat % scores.shape[1] if rules.per_class else None
-        kept = _largest(values, rules.top_k) if classes is None else _largest_of_each(values, classes, rules.top_k)
-        flat, values = flat[kept], values[kept]
-    flat = flat[np.argsort(-values, kind="stable")]
-    return np.divmod(flat, scores.shape[1])
+    best = selected.at(_best_first(selected, rules))
+    boxes = decode_offsets(best.offsets, anchors[best.anchor_ids], rules.max_log_scale)  # (n, 4)
+    finite = _is_finite(boxes)
+    clipped = clip_xyxy(boxes)
+    has_area = _has_area(clipped)
+    compared = clipped if rules.clips_first else boxes
+    candidates = Candidates(compared, best.scores, best.class_ids, best.anchor_ids, best.picture_ids)
+    dropped = _dropped(boxes, finite, has_area, best.picture_ids, len(best.peaks))
+    return candidates.at(finite if rules.flat_take_places else finite & has_area), dropped
 
 
-def _largest_of_each(values: Floats, classes: Integers, k: int) -> Integers:
-    """Places of the k largest values of each class, in their own order."""
-    is_kept = np.ones(len(values), np.bool_)
-    for class_id in np.flatnonzero(np.bincount(classes) > k):
-        places = np.flatnonzero(classes == class_id)
-        is_kept[places] = False
-        is_kept[places[_largest(values[places], k)]] = True
-    return np.flatnonzero(is_kept)
+def _best_first(selected: Selected, rules: ProfileRules) -> Integers:
+    """Places by picture, then falling score; of each picture, or of each class in it, `top_k` at most."""
+    places, scores, picture_ids = np.arange(len(selected.scores)), selected.scores, selected.picture_ids
+    if rules.top_k is None or len(scores) <= rules.top_k:
+        return np.lexsort((-scores, picture_ids))  # stable: ties stay by anchor, then class
+    groups = _groups(picture_ids, selected.class_ids, by_class=rules.per_class)
+    if np.bincount(groups).max() > rules.top_k:  # sorting all of them would take long
+        places = np.flatnonzero(_may_be_best(scores, groups, rules.top_k))
+    order = places[np.lexsort((-scores[places], picture_ids[places]))]
+    return order[ranks(groups[order]) < rules.top_k]
 
 
-def _largest(values: Floats, k: int) -> Integers:
-    """Places of the k largest values, in their own order; among equals the first ones win."""
-    limit = np.partition(values, len(values) - k)[len(values) - k]
-    larger = np.flatnonzero(values > limit)
-    equal = np.flatnonzero(values == limit)[: k - len(larger)]
-    return np.sort(np.concatenate([larger, equal]))
+def _may_be_best(scores: Floats, groups: Integers, k: int) -> Flags:
+    """(n,): false for most of those that are not among the k best of their group, true for the others.
+
+    Scores are counted in steps of about 6 % from 2^-16 to 1; out go those below whose step are k others.
+    """
+    steps = np.clip((np.ascontiguousarray(scores).view(np.int32) >> 19) - _LOWEST_STEP, 0, _STEPS - 1)
+    counts = np.bincount(groups * _STEPS + steps, minlength=(groups.max() + 1) * _STEPS).reshape(-1, _STEPS)
+    higher = counts[:, ::-1].cumsum(axis=1)[:, ::-1] - counts  # how many of a group are in the steps above each
+    flags: Flags = (higher < k)[groups, steps]
+    return flags
+
+
+def _groups(picture_ids: Integers, class_ids: Integers, *, by_class: bool) -> Integers:
+    """(n,): a number for each picture, or for each class in each picture."""
+    return picture_ids * (class_ids.max(initial=0) + 1) + class_ids if by_class else picture_ids
 
 
 def decode_candidates(
@@ -101,19 +116,22 @@ def decode_candidates(
         anchors: (N, 4) float32 cxcywh unit.
         wanted: (C,) bool, without the background.
         settings: resolved, see `boxes.profiles`; the same for `keep_best`.
-        thresholds: as for `select_scores`.
+        thresholds: (C,) float32, a score threshold for each class in the place of the settings'.
     """
-    rules = rules_of(settings)
-    anchor_ids, class_ids = select_scores(scores, wanted, settings, thresholds)
-    boxes = decode_offsets(offsets[anchor_ids], anchors[anchor_ids], rules.max_log_scale)  # (n, 4)
-    finite = _is_finite(boxes)
-    clipped = clip_xyxy(boxes)
-    has_area = _has_area(clipped)
-    taken = finite if rules.flat_take_places else finite & has_area
-    picked = scores[anchor_ids[taken], class_ids[taken]]
-    compared = (clipped if rules.clips_first else boxes)[taken]
-    candidates = Candidates(compared, picked, class_ids[taken], anchor_ids[taken])
-    return candidates, _dropped(boxes, finite, has_area)
+    limits = score_limits(wanted, settings, thresholds)
+    selected = select(scores[np.newaxis], offsets[np.newaxis], limits)
+    candidates, dropped = candidates_of(selected, anchors, settings)
+    return candidates, DroppedBoxes(*dropped[0].tolist())
+
+
+def select_scores(
+    scores: Floats, wanted: Flags, settings: DetectionSettings, thresholds: Floats | None = None
+) -> tuple[Integers, Integers]:
+    """Anchors (n,) and classes (n,) of what `decode_candidates` decodes, in its order."""
+    limits = score_limits(wanted, settings, thresholds)
+    selected = select(scores[np.newaxis], np.zeros((1, len(scores), 4), np.float32), limits)
+    best = _best_first(selected, rules_of(settings))
+    return selected.anchor_ids[best], selected.class_ids[best]
 
 
 def _is_finite(boxes_unit: Floats) -> Flags:
@@ -129,35 +147,28 @@ def _has_area(clipped_unit: Floats) -> Flags:
     return flags
 
 
-def _dropped(boxes_unit: Floats, finite: Flags, has_area: Flags) -> DroppedBoxes:
+def _dropped(boxes_unit: Floats, finite: Flags, has_area: Flags, picture_ids: Integers, num_pictures: int) -> Integers:
+    """(B, 3): the counts of `DroppedBoxes` for each picture."""
     flat = finite & ~has_area
     outside = flat & ((boxes_unit[:, 2:] <= 0) | (boxes_unit[:, :2] >= 1)).any(axis=1)
-    return DroppedBoxes(int((flat & ~outside).sum()), int(outside.sum()), int((~finite).sum()))
+    kinds = (flat & ~outside, outside, ~finite)
+    return np.stack([np.bincount(picture_ids[kind], minlength=num_pictures) for kind in kinds], axis=1)
 
 
 def keep_best(candidates: Candidates, settings: DetectionSettings) -> Candidates:
-    """The candidates that no better one suppresses, within the limits, clipped to 0..1, best score first."""
+    """The candidates that no better one suppresses, within the limits, clipped to 0..1, in the same order."""
     rules = rules_of(settings)
     limits = [limit for limit in (rules.max_per_class, rules.max_detections) if limit is not None]
     stays = suppress(
         candidates.boxes_unit,
-        candidates.class_ids,
+        _groups(candidates.picture_ids, candidates.class_ids, by_class=not settings.class_agnostic),
         settings.nms_threshold,
-        class_agnostic=settings.class_agnostic,
         removes_equal=rules.removes_equal,
         limit=min(limits, default=None),  # no class can have more among the best of a picture
     )
-    kept = candidates.at(np.flatnonzero(stays)[: rules.max_detections])
+    kept = candidates.at(stays)
+    if rules.max_detections is not None:
+        kept = kept.at(ranks(kept.picture_ids) < rules.max_detections)
     if not rules.clips_first:
         kept = kept._replace(boxes_unit=clip_xyxy(kept.boxes_unit))
     return kept.at(_has_area(kept.boxes_unit)) if rules.flat_take_places else kept
-
-
-def best_score(scores: Floats, wanted: Flags) -> tuple[int, float]:
-    """Class id and value of the highest score of a wanted class; (0, 0.0) when there is none."""
-    columns = np.flatnonzero(wanted)
-    peaks = np.fmax.reduce(scores[:, columns], axis=0, initial=0.0)  # (wanted classes,); fmax passes over NaN
-    if len(columns) == 0:
-        return 0, 0.0
-    best = int(np.argmax(peaks))
-    return int(columns[best]), float(peaks[best])

@@ -94,10 +94,11 @@ class EvalCommand(click.Command):
     "--write-thresholds",
     type=_FILE,
     metavar="FILE",
-    help="Write the lowest score threshold of each class that reaches --precision, for image and video --thresholds.",
+    help="Write the lowest score threshold of each class that reaches --target-precision, for image and video "
+    "--thresholds.",
 )
 @click.option(
-    "--precision",
+    "--target-precision",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.9,
     show_default=True,

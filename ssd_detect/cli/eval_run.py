@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from ssd_detect.evaluating.run import Evaluated, Evaluation
     from ssd_detect.evaluation.results import EvaluationResult
 
-_OF_THE_NETWORK = ("checkpoint", "resize", "colour_order", "device", "threads", "batch_size")
+_OF_THE_NETWORK = (
+    "checkpoint",
+    "resize",
+    "colour_order",
+    "device",
+    "engine",
+    "precision",
+    "calibrate",
+    "threads",
+    "batch_size",
+)
 _OF_OUTPUTS = (
     *("score_threshold", "thresholds", "nms_threshold", "class_agnostic", "top_k", "max_detections", "profile"),
     *("anchors", "anchor_rounding", "anchor_clip", "class_list"),
@@ -43,7 +53,7 @@ class EvalOptions:
     from_raw: Path | None
     predictions: Path | None
     write_thresholds: Path | None
-    precision: float
+    target_precision: float
     json_target: str | None
     resume: bool
     overwrite: bool
@@ -92,6 +102,7 @@ def _settings(chosen: EvalOptions, run: RunSettings) -> EvalSettings:
         dataset=chosen.dataset,
         checkpoint=run.checkpoint,
         detection=run.detection,
+        session=run.session,
         batch_size=run.batch_size,
         split=chosen.split,
         metrics=tuple(dict.fromkeys(chosen.metrics)),
@@ -104,7 +115,7 @@ def _settings(chosen: EvalOptions, run: RunSettings) -> EvalSettings:
         predictions=chosen.predictions,
         thresholds=None if run.thresholds is None else run.thresholds.path,
         write_thresholds=chosen.write_thresholds,
-        precision=chosen.precision,
+        precision=chosen.target_precision,
         json_file=Path(str(chosen.json_target)) if to_file else None,
         resume=chosen.resume,
         overwrite=chosen.overwrite,

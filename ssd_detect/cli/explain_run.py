@@ -97,7 +97,9 @@ def _explained(
         scores, offsets = detector.raw_outputs(picture.pixels)
         raw = RawPicture(scores, offsets, detector.anchors, detector.wanted, detector.settings, detector.thresholds)
         explanation = explain(raw, detector.spec.anchors, detector.class_names, picture.size, question)
-        provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, detector.settings)
+        provenance = Provenance(
+            detector.checkpoint_name, detector.checkpoint_sha256, detector.settings, run.session.precision
+        )
         tell_stage_times(detector, run.talk)
     return explanation, json_file(to_json(explanation, source.name, provenance))
 

@@ -96,6 +96,7 @@ def _job_settings(arguments: Sequence[str], chosen: ImageSettings, run: RunSetti
     return JobSettings(
         checkpoint=run.checkpoint,
         detection=run.detection,
+        session=run.session,
         batch_size=run.batch_size,
         folder=folder,
         file=file,
@@ -160,7 +161,9 @@ class _Telling:
         self._detector = detector = open_detector(run, times)
         if self._json_on_stdout:
             settings = detector.settings.with_classes_of(reported)
-            provenance = Provenance(detector.checkpoint_name, detector.checkpoint_sha256, settings)
+            provenance = Provenance(
+                detector.checkpoint_name, detector.checkpoint_sha256, settings, run.session.precision
+            )
             self._json_lines = JsonLinesStream(sys.stdout, provenance)
         return detector
 

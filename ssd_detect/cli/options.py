@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import click
 from ssd_detect.classes import CLASS_LISTS, find_class_ids
 from ssd_detect.cli.checkpoint_facts import FACT_NAMES, FACT_OPTIONS, checkpoint_settings, one_of
 from ssd_detect.cli.talk import Talk
-from ssd_detect.conventions import Profile
+from ssd_detect.conventions import Arithmetic, EngineName, Profile
+from ssd_detect.engines.support import check_supported
 from ssd_detect.errors import SettingError
 from ssd_detect.formats.thresholds import ScoreThresholds, read_thresholds
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT, manifest
@@ -52,6 +54,10 @@ def _parse_device(ctx: click.Context, param: click.Parameter, value: str) -> Dev
         raise click.BadParameter(str(error)) from error
 
 
+def _as(kind: type[Enum]) -> Callable[[click.Context, click.Parameter, str], Enum]:
+    return lambda ctx, param, value: kind(value)
+
+
 _UNIT = click.FloatRange(0.0, 1.0)
 _COUNT = click.IntRange(min=1)
 
@@ -78,7 +84,17 @@ _OPTIONS = (
                       "Caffe, PyTorch, torchvision or Keras, or .safetensors."),
     *FACT_OPTIONS,
     click.option("--device", default="auto", show_default=True, callback=_parse_device, metavar="auto|cpu|gpu:N",
-                 help="Where to run; auto takes a GPU when TensorFlow sees one, cpu leaves every GPU untouched."),
+                 help="Where to run; auto takes a GPU when the engine sees one, cpu leaves every GPU untouched."),
+    click.option("--engine", type=click.Choice([one.value for one in EngineName]), callback=_as(EngineName),
+                 default=EngineName.TENSORFLOW.value, show_default=True,
+                 help="Who computes the network; auto takes the fastest that is installed, as measured here once. All "
+                      "but tensorflow are proved to find the same before their first use, and start sooner."),
+    click.option("--precision", type=click.Choice([one.value for one in Arithmetic]), callback=_as(Arithmetic),
+                 default=Arithmetic.FLOAT32.value, show_default=True,
+                 help="What the network computes with; all but float32 find a little less, which eval shows."),
+    click.option("--calibrate", type=click.Path(path_type=Path, file_okay=False, exists=True), default=None,
+                 metavar="FOLDER", help="For int8: pictures like yours, some 100, that tell the range of each value.  "
+                                        "[default: some that ship]"),
     click.option("--threads", type=click.IntRange(1, 1024), default=None,
                  help="CPU threads for the network. Default: one a core."),
     click.option("--batch-size", type=_COUNT, default=DEFAULT_BATCH_SIZE, show_default=True,
@@ -126,7 +142,7 @@ _SHARED = frozenset(
         "exclude_classes",
         "profile",
     }
-    | {"checkpoint", "device", "threads", "batch_size", "quiet", "verbose"}
+    | {"checkpoint", "device", "engine", "precision", "calibrate", "threads", "batch_size", "quiet", "verbose"}
     | FACT_NAMES
 )
 
@@ -135,6 +151,9 @@ def _run_settings(
     *,
     checkpoint: str,
     device: Device,
+    engine: EngineName,
+    precision: Arithmetic,
+    calibrate: Path | None,
     threads: int | None,
     batch_size: int,
     quiet: bool,
@@ -143,13 +162,17 @@ def _run_settings(
     **options: Any,
 ) -> RunSettings:
     facts = {name: options.pop(name) for name in FACT_NAMES}
+    session = SessionSettings(
+        device=device, intra_op_threads=threads, engine=engine, precision=precision, calibration=calibrate
+    )
+    check_supported(session)
     for_classes = read_thresholds(thresholds) if thresholds else None
     settings = RunSettings(
         checkpoint=checkpoint_settings(checkpoint, **facts),
         detection=DetectionSettings(
             **options, class_thresholds=tuple(for_classes.classes.items()) if for_classes else ()
         ),
-        session=SessionSettings(device=device, intra_op_threads=threads),
+        session=session,
         batch_size=batch_size,
         talk=Talk(quiet=quiet, verbose=verbose),
         thresholds=for_classes,

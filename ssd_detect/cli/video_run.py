@@ -104,6 +104,7 @@ def _job_settings(found: FoundVideos, file: Path | None, chosen: VideoOptions, r
     return VideoJobSettings(
         checkpoint=run.checkpoint,
         detection=run.detection,
+        session=run.session,
         batch_size=run.batch_size,
         products=_products(file, chosen),
         source=SourceSettings(

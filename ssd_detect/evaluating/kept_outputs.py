@@ -51,7 +51,7 @@ def found_in_outputs(raw: RawFile, checkpoint: CheckpointSettings, detection: De
     decode = OutputDecoder(names, resolved(detection, header.profile), StageTimes())
     _check_floor(raw, decode, 0 if cut is None else len(header.class_names) - len(cut))
     anchors = _anchors(header, checkpoint)
-    provenance = Provenance(header.checkpoint_name, header.checkpoint_sha256, decode.settings)
+    provenance = Provenance(header.checkpoint_name, header.checkpoint_sha256, decode.settings, header.precision)
     return Found(names, _detections(raw, decode, anchors, cut), provenance)
 
 

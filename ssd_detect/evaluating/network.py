@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssd_detect.batch.job import JobHooks, PictureJob
 from ssd_detect.batch.settings import JobSettings
+from ssd_detect.conventions import Arithmetic
 from ssd_detect.datasets.dataset import AnnotatedPicture
 from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
@@ -125,6 +126,7 @@ class NetworkRun:
             batch_size=self._settings.batch_size,
             folder=self._folder,
             formats=("jsonl",),
+            session=self._settings.session,
             resume=self._settings.resume,
             overwrite=self._settings.overwrite,
             evaluation=self._settings.that_shape_the_report(),
@@ -133,7 +135,7 @@ class NetworkRun:
     @contextmanager
     def _load(self, times: StageTimes) -> "Iterator[Detector]":
         with self._hooks.load(times, None if self._keeper is None else self._keeper.take) as detector:
-            self._facts = _facts(detector)
+            self._facts = _facts(detector, self._settings.session.precision)
             yield detector
 
     def _known_facts(self) -> _Facts:
@@ -162,7 +164,7 @@ class NetworkRun:
             shutil.rmtree(parts)
 
 
-def _facts(detector: "Detector") -> _Facts:
+def _facts(detector: "Detector", precision: Arithmetic) -> _Facts:
     name, sha256, spec = detector.checkpoint_name, detector.checkpoint_sha256, detector.spec
     header = RawHeader(
         checkpoint_name=name,
@@ -173,6 +175,7 @@ def _facts(detector: "Detector") -> _Facts:
         anchor_clip=spec.anchor_clip,
         profile=spec.profile,
         floor=FLOOR,
+        precision=precision,
         pictures=(),
     )
-    return _Facts(Provenance(name, sha256, detector.settings), header)
+    return _Facts(Provenance(name, sha256, detector.settings, precision), header)

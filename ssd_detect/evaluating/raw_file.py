@@ -19,7 +19,7 @@ import numpy as np
 
 from ssd_detect import __version__
 from ssd_detect.arrays import Floats, Integers
-from ssd_detect.conventions import AnchorClip, AnchorRounding, Profile
+from ssd_detect.conventions import AnchorClip, AnchorRounding, Arithmetic, Profile
 from ssd_detect.errors import FormatError
 from ssd_detect.files import explained_writing, whole_file
 from ssd_detect.formats.file_reading import explained_reading
@@ -55,6 +55,7 @@ class RawHeader:
         anchors, anchor_rounding, anchor_clip, profile: as in `model.spec.ModelSpec`.
         floor: anchors whose best class scores less are left out.
         pictures: in the order of the arrays.
+        precision: what the network computed with.
     """
 
     checkpoint_name: str
@@ -66,13 +67,16 @@ class RawHeader:
     profile: Profile
     floor: float
     pictures: tuple[RawPicture, ...]
+    precision: Arithmetic = Arithmetic.FLOAT32
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; the arithmetic unless it is float32."""
+        arithmetic = {} if self.precision is Arithmetic.FLOAT32 else {"arithmetic": self.precision.value}
         return {
             "schema": SCHEMA,
             "tool": {"name": "ssd-detect", "version": __version__},
             "checkpoint": {"name": self.checkpoint_name, "sha256": self.checkpoint_sha256},
+            **arithmetic,
             "class_names": list(self.class_names),
             "anchors": self.anchors,
             "anchor_rounding": self.anchor_rounding.value,
@@ -104,6 +108,7 @@ class RawHeader:
             profile=Profile(text(value, "profile")),
             floor=number(value, "floor"),
             pictures=tuple(map(_raw_picture, items(value, "pictures"))),
+            precision=Arithmetic(value.get("arithmetic", Arithmetic.FLOAT32)),
         )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ssd_detect.classes import BACKGROUND
-from ssd_detect.conventions import Profile
+from ssd_detect.conventions import Arithmetic, Profile
 from ssd_detect.detections import Detections
 from ssd_detect.evaluating.found import Found
 from ssd_detect.evaluating.tables import ids_by_name
@@ -132,7 +132,8 @@ def _provenance(path: Path, line: Any) -> Provenance:
             top_k=_limit(chosen, "top_k"),
             max_detections=_limit(chosen, "max_detections"),
         )
-        return Provenance(text(checkpoint, "name"), text(checkpoint, "sha256"), settings)
+        precision = Arithmetic(line.get("arithmetic", Arithmetic.FLOAT32))
+        return Provenance(text(checkpoint, "name"), text(checkpoint, "sha256"), settings, precision)
 
 
 def _limit(chosen: Any, name: str) -> int | None:

@@ -1,10 +1,10 @@
 """What a user can choose about an evaluation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ssd_detect.errors import SettingError
-from ssd_detect.settings import CheckpointSettings, DetectionSettings
+from ssd_detect.settings import CheckpointSettings, DetectionSettings, SessionSettings
 
 METRICS = ("voc07", "voc10", "coco")
 DEFAULT_IOU = 0.5
@@ -35,6 +35,7 @@ class EvalSettings:
         resume: go on with an earlier run in `folder`.
         overwrite: existing files may be replaced.
         command: what the user typed, for the report.
+        session: as for `Detector`.
 
     Raises:
         SettingError: choices that exclude each other.
@@ -60,6 +61,7 @@ class EvalSettings:
     resume: bool = False
     overwrite: bool = False
     command: str = ""
+    session: SessionSettings = field(default_factory=SessionSettings)
 
     def __post_init__(self) -> None:
         if self.from_raw is not None and self.predictions is not None:

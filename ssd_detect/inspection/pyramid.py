@@ -12,33 +12,33 @@ _LEVELS = 7
 _LEVELS_AN_OCTAVE = 4
 
 
-def pyramid(network_input: Floats) -> tuple[tuple[float, ...], Floats]:
-    """A network input at all levels.
+def pyramid(resized: Floats, mean: Floats) -> tuple[tuple[float, ...], Floats]:
+    """A picture at all levels.
 
     Args:
-        network_input: (S, S, 3) float32, resized, mean subtracted.
+        resized: (S, S, 3) float32, 0 to 255.
+        mean: (3,) float32, the colour that the network subtracts.
 
     Returns:
-        side of each level as a share of S, and (levels, S, S, 3) float32; zeros, the mean colour, lie around the
-        smaller ones.
+        side of each level as a share of S, and (levels, S, S, 3) float32; the mean lies around the smaller ones.
     """
-    full = len(network_input)
+    full = len(resized)
     # Even, so that what is left and right of it is whole and equal: boxes are mapped back by the centre.
     sides = [2 * round(full / 2 * 2 ** (-level / _LEVELS_AN_OCTAVE)) for level in range(_LEVELS)]
-    canvases = np.zeros((_LEVELS, *network_input.shape), np.float32)
+    canvases = np.tile(mean, (_LEVELS, full, full, 1))
     for canvas, side in zip(canvases, sides, strict=True):
         start = (full - side) // 2
-        shrunk = cv2.resize(network_input, (side, side), interpolation=cv2.INTER_AREA) if side < full else network_input
+        shrunk = cv2.resize(resized, (side, side), interpolation=cv2.INTER_AREA) if side < full else resized
         canvas[start : start + side, start : start + side] = shrunk
     return tuple(side / full for side in sides), canvases
 
 
-def run_pyramid(network: NetworkSession, network_input: Floats) -> list[Level]:
-    """The network on each level, one call a level: all at once would take seven times the memory.
+def run_pyramid(network: NetworkSession, resized: Floats, mean: Floats) -> list[Level]:
+    """The network on each level, one call a level: all at once would take seven times the memory. As `pyramid`.
 
     Raises:
         DeviceError: not enough memory.
     """
-    sides, canvases = pyramid(network_input)
-    outputs = (network.run_resized(canvas[np.newaxis]) for canvas in canvases)
+    sides, canvases = pyramid(resized, mean)
+    outputs = (network.run(canvas[np.newaxis]) for canvas in canvases)
     return [Level(side, scores[0], offsets[0]) for side, (scores, offsets) in zip(sides, outputs, strict=True)]

@@ -11,6 +11,7 @@ from ssd_detect.conventions import ColourOrder
 from ssd_detect.inspection.guess import Fit, Sightings, advantage, fit, pooled, sightings, sureness, z_value
 from ssd_detect.inspection.pyramid import run_pyramid
 from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.model.resize import resized
 from ssd_detect.model.session import NetworkSession
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import SessionSettings
@@ -95,14 +96,16 @@ def guess_conventions(checkpoint: Checkpoint, pictures: Iterable[Pixels], sessio
 def observe(network: NetworkSession, picture: Pixels, spec: ModelSpec) -> Observation:
     """Run the network on one RGB picture (H, W, 3) of any size; fourteen calls.
 
-    Exchanging the channels of the input, mean subtracted, is the same as exchanging those of the first kernel.
+    Exchanging the channels of a picture less the mean is the same as exchanging those of the first kernel.
 
     Raises:
         DeviceError: not enough memory.
     """
     anchors = presets_of(spec)
-    network_input = network.resize(picture[np.newaxis])[0]
-    runs = [run_pyramid(network, np.ascontiguousarray(x)) for x in (network_input, network_input[..., ::-1])]
+    mean = np.array(spec.mean_rgb, np.float32)
+    seen = resized(picture, spec.size, spec.resize)
+    exchanged = np.ascontiguousarray((seen - mean)[..., ::-1]) + mean
+    runs = [run_pyramid(network, one, mean) for one in (seen, exchanged)]
     return Observation(
         seen=(sightings(runs[0], anchors), sightings(runs[1], anchors)),
         sureness=(sureness(runs[0]), sureness(runs[1])),

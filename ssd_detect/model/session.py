@@ -1,83 +1,84 @@
-"""The one shared session: made once, used from any thread, closed once."""
+"""TensorFlow's network: one session, made once, used from any thread, closed once."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
-import cv2
-import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import rewriter_config_pb2
 
-from ssd_detect.arrays import Floats, Pixels
-from ssd_detect.conventions import ResizeRule
+from ssd_detect.arrays import Floats
+from ssd_detect.boxes.selection import Selected
+from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines.network import RunsOn  # the protocol this implements; it knows nothing of TensorFlow
 from ssd_detect.errors import ClosedError, DeviceError
+from ssd_detect.model.arithmetic import check_on_cpu, check_on_gpu, tf32_products
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.graph import build_graph
 from ssd_detect.settings import Device, SessionSettings
 
 
 class NetworkSession:
-    """A TensorFlow session around one network.
+    """A TensorFlow session around one network; an `engines.network.Network`.
 
-    The weights are constants of the graph, so that TensorFlow's CPU kernels may pack them once. On the CPU, the
-    Grappler optimiser is off. Measured on two cores (TensorFlow 2.21, SSD300, 500x375 picture, medians of interleaved
-    runs): constants 0.290 s, constants without Grappler 0.291 s, variables 0.299 s a picture; but first call 5.1 s,
-    0.7 s and 0.6 s: Grappler copies the 105 MB of constants through each of its passes and finds nothing that
-    the oneDNN kernels do not do by themselves. On a GPU it stays on, for its choice of layouts.
+    ACCOUNT
 
     Args:
         checkpoint: what to run.
-        settings: device and threads.
+        settings: device, threads, precision.
 
     Raises:
         DeviceError: the GPU asked for is not there, or does not start.
+        SettingError: the device does not compute with this precision.
     """
 
     def __init__(self, checkpoint: Checkpoint, settings: SessionSettings) -> None:
-        device = settings.device
-        placed = f"/GPU:{device.index}" if device.kind == "gpu" else None
-        self._spec = checkpoint.spec
-        self._graph = build_graph(checkpoint.spec, checkpoint.variables, placed)
+        device, precision = settings.device, settings.precision
         gpus = [] if device.kind == "cpu" else _visible_gpus()
         if device.kind == "gpu" and device.index >= len(gpus):
             raise DeviceError(_missing_gpu(device, gpus))
-        config = _session_config(settings, on_gpu=bool(gpus))
-        self.device_name = gpus[device.index] if gpus else "CPU"
-        with _explained_errors(0, self.device_name):
-            self._session: Any = tf.compat.v1.Session(graph=self._graph.graph, config=config)
+        name = gpus[device.index] if gpus else "CPU"
+        _check_precision(precision, name)
+        self._runs_on = RunsOn(EngineName.TENSORFLOW, tf.__version__, name, precision)
+        placed = f"/GPU:{device.index}" if device.kind == "gpu" else None
+        graph = build_graph(checkpoint.spec, checkpoint.variables, placed, precision)
+        with _explained_errors(0, name):
+            self._session: Any = tf.compat.v1.Session(graph=graph.graph, config=_session_config(settings, name))
+            self._session.run(graph.initialise, graph.weights)
+        self._graph = replace(graph, weights={})  # the session has its own copy
 
-    def run(self, pictures: Pixels) -> tuple[Floats, Floats]:
-        """Scores (B, N, C) and offsets (B, N, 4) of (B, H, W, 3) uint8 RGB pictures.
+    @property
+    def runs_on(self) -> RunsOn:
+        """Who computes, where, with what numbers."""
+        return self._runs_on
+
+    def run(self, resized: Floats) -> tuple[Floats, Floats]:
+        """Scores (B, N, C) and offsets (B, N, 4) float32 of (B, size, size, 3) float32 RGB, 0 to 255.
 
         Raises:
             ClosedError: after `close()`.
             DeviceError: not enough memory for this batch; the GPU fails.
         """
-        fetches = [self._graph.scores, self._graph.offsets]
-        scores, offsets = self._fetch(fetches, {self._graph.pictures: self._before_graph(pictures)})
+        scores, offsets = self._fetch((self._graph.scores, self._graph.offsets), {self._graph.resized: resized})
         return scores, offsets
 
-    def resize(self, pictures: Pixels) -> Floats:
-        """The network's input (B, size, size, 3) for (B, H, W, 3) uint8 pictures; raises as `run`."""
-        inputs: Floats = self._fetch(self._graph.inputs, {self._graph.pictures: self._before_graph(pictures)})
-        return inputs
+    def run_selected(self, resized: Floats, limits: Floats) -> Selected:
+        """What `select_scores` makes of `run` and `limits` (C,); only that leaves the device. Raises as `run`."""
+        feeds = {self._graph.resized: resized, self._graph.limits: limits}
+        places, scores, offsets, peaks = self._fetch(self._graph.selected, feeds)
+        picture_ids, anchor_ids, class_ids = places.T
+        return Selected(picture_ids, anchor_ids, class_ids, scores, offsets, peaks)
 
-    def run_resized(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """Scores and offsets for what `resize` returned; raises as `run`."""
-        scores, offsets = self._fetch([self._graph.scores, self._graph.offsets], {self._graph.inputs: inputs})
-        return scores, offsets
-
-    def _before_graph(self, pictures: Pixels) -> Pixels:
-        """What the graph takes: under the rule of OpenCV, pictures of the network's size, else any."""
-        if self._spec.resize is not ResizeRule.OPENCV or pictures.shape[1:3] == (self._spec.size, self._spec.size):
-            return pictures
-        return np.stack([_resize_like_opencv(picture, self._spec.size) for picture in pictures])
-
-    def _fetch(self, tensors: Any, feeds: dict[Any, Any]) -> Any:
-        session = self._session
+    def _fetch(self, tensors: tuple[Any, ...], feeds: dict[Any, Floats]) -> Any:
+        session, (_, _, device, precision) = self._session, self._runs_on
         if session is None:
             raise ClosedError("this Detector is closed; make a new one")
-        with _explained_errors(next(iter(feeds.values())).shape[0], self.device_name):
+        on_gpu = device != "CPU"
+        with (
+            _explained_errors(len(feeds[self._graph.resized]), device),
+            tf32_products(precision is Arithmetic.TF32) if on_gpu else nullcontext(),
+        ):
             return session.run(tensors, feeds)
 
     @property
@@ -92,10 +93,15 @@ class NetworkSession:
             session.close()
 
 
-def _resize_like_opencv(picture: Pixels, side: int) -> Pixels:
-    """(H, W, 3) to (side, side, 3) as the Caffe release, ssd.pytorch and ssd_keras do it: in whole grey levels."""
-    resized = cv2.resize(np.ascontiguousarray(picture), (side, side), interpolation=cv2.INTER_LINEAR)
-    return resized.astype(np.uint8, copy=False)
+def _check_precision(precision: Arithmetic, device_name: str) -> None:
+    if precision is Arithmetic.FLOAT32:
+        return
+    if device_name == "CPU":
+        check_on_cpu(precision)
+        return
+    index = int(device_name.rpartition(":")[2])
+    details = tf.config.experimental.get_device_details(tf.config.list_physical_devices("GPU")[index])
+    check_on_gpu(precision, device_name, details.get("compute_capability"))
 
 
 def _visible_gpus() -> list[str]:
@@ -108,16 +114,18 @@ def _missing_gpu(device: Device, gpus: list[str]) -> str:
     return f"device {device} is not there: {found}; use --device cpu, or type ssd-detect doctor to find out why"
 
 
-def _session_config(settings: SessionSettings, *, on_gpu: bool) -> Any:
+def _session_config(settings: SessionSettings, device_name: str) -> Any:
     config = tf.compat.v1.ConfigProto(
-        allow_soft_placement=True,  # some kernels, such as the antialiased resize, exist for the CPU only
+        allow_soft_placement=True,  # some kernels exist for the CPU only
         intra_op_parallelism_threads=settings.intra_op_threads or 0,
         inter_op_parallelism_threads=settings.inter_op_threads or 0,
     )
     config.gpu_options.allow_growth = True
-    if not on_gpu:
+    if device_name == "CPU":
         config.device_count["GPU"] = 0
-        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        rewriting = config.graph_options.rewrite_options
+        rewriting.optimizers.append("remap")  # convolution, bias and ReLU become one operation; nothing else is tried
+        rewriting.meta_optimizer_iterations = rewriter_config_pb2.RewriterConfig.ONE
     return config
 
 

@@ -8,6 +8,7 @@ from ssd_detect import __version__
 from ssd_detect.evaluation.findings import Calibration, ClassThreshold, ConfusionMatrix, ErrorKind, ErrorKinds
 from ssd_detect.evaluation.results import ClassResult, CocoResult, EvaluationResult, Interval
 from ssd_detect.formats.file_names import name_to_text
+from ssd_detect.conventions import Arithmetic
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.reporting.details import RunFacts
 from ssd_detect.reporting.findings import Findings
@@ -44,6 +45,8 @@ def _facts(facts: RunFacts, result: EvaluationResult) -> Iterator[tuple[str, str
     else:
         yield "Checkpoint", foreign(name_to_text(facts.provenance.checkpoint_name))
         yield "SHA-256", element("code", facts.provenance.checkpoint_sha256)
+        if facts.provenance.precision is not Arithmetic.FLOAT32:
+            yield "Arithmetic", facts.provenance.precision.value
         yield "Detection", _thresholds(facts.provenance)
     if facts.predictions is not None:
         yield "Predictions", foreign(name_to_text(facts.predictions))

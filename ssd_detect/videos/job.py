@@ -261,7 +261,7 @@ class VideoJob:
 
 def _provenance(detector: "Detector", settings: VideoJobSettings) -> Provenance:
     reported = detector.settings.with_classes_of(settings.detection)
-    return Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported)
+    return Provenance(detector.checkpoint_name, detector.checkpoint_sha256, reported, settings.session.precision)
 
 
 def _named(places: list[Place]) -> dict[Path, str]:

@@ -1,13 +1,13 @@
 """What a user can choose about a run over videos."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ssd_detect import __version__
 from ssd_detect.media.video.sources.settings import SourceSettings
-from ssd_detect.settings import CheckpointSettings, DetectionSettings, EncodingSettings, Selection
+from ssd_detect.settings import CheckpointSettings, DetectionSettings, EncodingSettings, Selection, SessionSettings
 
 _LEAST_SEGMENT = 100  # frames that a killed run loses at most, but for the rounding
 
@@ -67,6 +67,7 @@ class VideoJobSettings:
         interpolates: objects move evenly in frames between those that the network sees.
         keeps_up: of a live source, write every frame, and let the network see what it can.
         resume: go on with an earlier run.
+        session: as for `Detector`.
     """
 
     checkpoint: CheckpointSettings
@@ -82,6 +83,7 @@ class VideoJobSettings:
     interpolates: bool = True
     keeps_up: bool = False
     resume: bool = False
+    session: SessionSettings = field(default_factory=SessionSettings)
 
     @property
     def detected(self) -> DetectionSettings:
@@ -102,6 +104,6 @@ class VideoJobSettings:
     def that_shape_results(self) -> Mapping[str, Any]:
         """The choices that two runs must share if one is to go on with the other."""
         products = {"crops": self.products.crops, "snapshots": self.products.snapshot_every}
-        left_out = ("products", "source", "resume")
+        left_out = ("products", "source", "resume", "session")
         chosen = {name: value for name, value in asdict(self).items() if name not in left_out}
-        return chosen | products | {"version": __version__}
+        return chosen | products | {"version": __version__} | self.session.that_shape_results()

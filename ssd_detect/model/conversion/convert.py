@@ -10,19 +10,10 @@ import tensorflow as tf
 from ssd_detect.errors import MissingPackageError, OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
-from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
+from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack, outgoing_of
 from ssd_detect.model.conversion.proof import Proof, prove
-from ssd_detect.model.conversion.quantise import stored_tensors
-from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Precision
+from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat
 from ssd_detect.model.conversion.staging import check_settings, give_names, staged
-from ssd_detect.model.facts import Origin
-from ssd_detect.model.metadata import written_metadata
-
-_QUANTISED = {
-    Precision.FLOAT32: {},
-    Precision.FLOAT16: {"quantised": "float16 kernels"},
-    Precision.INT8: {"quantised": "int8, symmetric, per output channel: weight = int8 * scale"},
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ def convert(settings: ConvertSettings, on_stage: Callable[[str], None] = lambda 
     check_settings(settings)
     on_stage("reading")
     checkpoint = load_checkpoint(settings.checkpoint)
-    outgoing = _outgoing(checkpoint, settings.precision)
+    outgoing = outgoing_of(checkpoint, settings.precision)
     with staged(settings.target) as folder:
         aside = folder / written_as.name
         on_stage("writing")
@@ -96,21 +87,14 @@ def _format(file_format: FileFormat) -> _Format:
 
 def _onnx() -> _Format:
     try:
+        import onnxruntime  # noqa: F401  # for the proof; better missed now than after the writing
+
         from ssd_detect.model.conversion.to_onnx import read_onnx, write_onnx
     except ImportError as error:
         raise MissingPackageError(
             f'ONNX files need the packages onnx and onnxruntime ({error}): pip install "ssd-detect[onnx]"'
         ) from error
     return _Format("model.onnx", write_onnx, read_onnx)
-
-
-def _outgoing(checkpoint: Checkpoint, precision: Precision) -> Outgoing:
-    source = {"source_name": checkpoint.name, "source_sha256": checkpoint.sha256}
-    assumed = [fact for fact, origin in checkpoint.origins.items() if origin is Origin.ASSUMED]
-    metadata = written_metadata(checkpoint.spec, {**source, **checkpoint.about, **_QUANTISED[precision]}, assumed)
-    return Outgoing(
-        checkpoint.spec, stored_tensors(checkpoint.variables, precision), metadata, step=checkpoint.step or 0
-    )
 
 
 def _write(written_as: _Format, aside: Path, outgoing: Outgoing, target: Path) -> None:

@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.anchors import make_anchors
-from ssd_detect.model.conversion.quantise import Stored
+from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.model.conversion.quantise import Stored, stored_tensors
+from ssd_detect.model.conversion.settings import Precision
+from ssd_detect.model.facts import Origin
+from ssd_detect.model.metadata import written_metadata
 from ssd_detect.model.spec import ModelSpec, network
+
+_QUANTISED = {
+    Precision.FLOAT32: {},
+    Precision.FLOAT16: {"quantised": "float16 kernels"},
+    Precision.INT8: {"quantised": "int8, symmetric, per output channel: weight = int8 * scale"},
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,19 @@ class Outgoing:
     def anchors(self) -> Floats:
         """The spec's, (N, 4) float32 cxcywh unit."""
         return make_anchors(self.spec.anchors, self.spec.anchor_rounding, self.spec.anchor_clip)
+
+
+def outgoing_of(checkpoint: Checkpoint, precision: Precision = Precision.FLOAT32) -> Outgoing:
+    """A checkpoint on its way into a file that holds kernels in `precision`, with all that is known of it.
+
+    Raises:
+        CheckpointError: its weights do not fit the precision.
+    """
+    source = {"source_name": checkpoint.name, "source_sha256": checkpoint.sha256}
+    assumed = [fact for fact, origin in checkpoint.origins.items() if origin is Origin.ASSUMED]
+    metadata = written_metadata(checkpoint.spec, {**source, **checkpoint.about, **_QUANTISED[precision]}, assumed)
+    tensors = stored_tensors(checkpoint.variables, precision)
+    return Outgoing(checkpoint.spec, tensors, metadata, step=checkpoint.step or 0)
 
 
 class Outputs(NamedTuple):

@@ -15,6 +15,7 @@ from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
 from ssd_detect.model.conversion.settings import Precision
 from ssd_detect.model.conversion.weights_runtime import open_session
+from ssd_detect.model.resize import resized
 from ssd_detect.model.spec import ModelSpec
 
 # Heights and widths besides the network's own square: wide, tall, and smaller than the network's input.
@@ -101,11 +102,9 @@ def _check_content(outgoing: Outgoing, read_back: ReadBack) -> None:
 def _outputs(source: Checkpoint, read_back: ReadBack) -> Iterator[tuple[Outputs, Outputs]]:
     """What the source and the written file put out for each proof picture."""
     session = open_session(source)
-    mean = np.array(source.spec.mean_rgb, np.float32)
     for picture in proof_pictures(source.spec):
-        inputs = session.resize(picture[np.newaxis])  # (1, size, size, 3)
-        expected = Outputs(*session.run_resized(inputs), None)
-        yield expected, read_back.run(picture[np.newaxis], inputs + mean)
+        inputs = resized(picture, source.spec.size, source.spec.resize)[np.newaxis]  # (1, size, size, 3)
+        yield Outputs(*session.run(inputs), None), read_back.run(picture[np.newaxis], inputs)
     session.close()
 
 

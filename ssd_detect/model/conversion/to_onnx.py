@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from ssd_detect import __version__
@@ -55,6 +54,8 @@ def _value(name: str, *shape: int) -> Any:
 
 def read_onnx(path: Path, outgoing: Outgoing) -> ReadBack:
     """The file as onnxruntime runs it on the CPU; its weights as the onnx library reads them."""
+    import onnxruntime  # not needed for writing
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only: it warns of GPUs that it cannot look for
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -6,7 +6,6 @@ import safetensors
 from safetensors.numpy import save
 
 from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack
-from ssd_detect.model.conversion.weights_runtime import run_loaded
 
 
 def write_safetensors(path: Path, outgoing: Outgoing) -> None:
@@ -21,6 +20,8 @@ def write_safetensors(path: Path, outgoing: Outgoing) -> None:
 
 def read_safetensors(path: Path, outgoing: Outgoing) -> ReadBack:
     """The file as the safetensors library reads it, run as `ssd-detect` runs any checkpoint."""
+    from ssd_detect.model.conversion.weights_runtime import run_loaded  # TensorFlow, which writing does without
+
     content = path.read_bytes()
     named = safetensors.numpy.load(content)
     below = {outgoing.full_name(name): name for name in outgoing.tensors}

@@ -17,8 +17,9 @@ from ssd_detect.boxes.decode import CENTRE_VARIANCE, SIZE_VARIANCE
 from ssd_detect.conventions import ResizeRule
 from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
 from ssd_detect.model.conversion.to_tensorflow import read_variables
-from ssd_detect.model.graph import network_inputs, network_outputs
+from ssd_detect.model.graph import add_variables, network_outputs
 from ssd_detect.model.metadata import METADATA_NAME
+from ssd_detect.model.spec import ModelSpec
 
 _OUTPUTS = ("scores", "offsets", "boxes")
 _SERVING = tf.compat.v1.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -36,7 +37,7 @@ def write_saved_model(folder: Path, outgoing: Outgoing) -> None:
     with tf.Graph().as_default(), tf.compat.v1.Session(config=_on_cpu()) as session:
         variables = _variables(outgoing, session)
         pictures = _pictures(outgoing)
-        scores, offsets = network_outputs(network_inputs(pictures, outgoing.spec), outgoing.spec, variables)
+        scores, offsets = network_outputs(_resized(pictures, outgoing.spec), outgoing.spec, variables)
         boxes = _decoded(offsets, outgoing.anchors())
         signature = tf.compat.v1.saved_model.build_signature_def(
             {"pictures": _described(pictures)},
@@ -61,12 +62,7 @@ def _variables(outgoing: Outgoing, session: Any) -> dict[str, Any]:
     """The weights as read from variables, by names below the root scope; one more, not among them, holds metadata."""
     values: dict[str, Any] = {outgoing.full_name(name): array for name, array in outgoing.tensors.items()}
     values[METADATA_NAME] = np.array(json.dumps(outgoing.metadata), object)
-    feeds, made = {}, {}
-    for name, array in values.items():
-        kind = tf.string if array.dtype == object else tf.float32
-        placeholder = tf.compat.v1.placeholder(kind, array.shape)
-        made[name] = tf.compat.v1.get_variable(name, initializer=placeholder, use_resource=True)
-        feeds[placeholder] = array
+    made, feeds = add_variables(values)
     session.run(tf.compat.v1.global_variables_initializer(), feeds)
     return {name: made[outgoing.full_name(name)].value() for name in outgoing.tensors}
 
@@ -74,6 +70,17 @@ def _variables(outgoing: Outgoing, session: Any) -> dict[str, Any]:
 def _pictures(outgoing: Outgoing) -> Any:
     side = outgoing.spec.size if outgoing.spec.resize is ResizeRule.OPENCV else None
     return tf.compat.v1.placeholder(tf.uint8, [None, side, side, 3], name="pictures")
+
+
+def _resized(pictures: Any, spec: ModelSpec) -> Any:
+    """(B, H, W, 3) uint8 to (B, size, size, 3) float32; the kernels take uint8: no float copy of a large picture."""
+    size = [spec.size, spec.size]
+    if spec.resize is ResizeRule.OPENCV:  # done before: no kernel of TensorFlow rounds like it
+        return tf.cast(pictures, tf.float32)
+    if spec.resize is ResizeRule.ANTIALIAS:
+        return tf.image.resize(pictures, size, method="bilinear", antialias=True)
+    half_pixel = spec.resize is ResizeRule.HALF_PIXEL
+    return tf.raw_ops.ResizeBilinear(images=pictures, size=size, half_pixel_centers=half_pixel)
 
 
 def _decoded(offsets: Any, anchors: Floats) -> Any:

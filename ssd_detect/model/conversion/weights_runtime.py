@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
@@ -29,9 +27,8 @@ def run_loaded(path: Path, spec: ModelSpec) -> Callable[[Pixels, Floats], Output
     if checkpoint.spec != spec:
         raise OutputError("the written file would be taken for another network than was meant; nothing was kept")
     session = open_session(checkpoint)
-    mean = np.array(checkpoint.spec.mean_rgb, np.float32)
 
     def run(picture: Pixels, resized: Floats) -> Outputs:
-        return Outputs(*session.run_resized(resized - mean), None)
+        return Outputs(*session.run(resized), None)
 
     return run

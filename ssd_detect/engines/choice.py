@@ -1,0 +1,212 @@
+"""`auto`: the fastest of the engines that are installed, as measured on this machine, once.
+
+Each engine runs in a process of its own, so that one that crashes is left out; they are called in turn, so that what
+else the machine does meanwhile hits all of them.
+"""
+
+import json
+import statistics
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ssd_detect.conventions import EngineName
+from ssd_detect.engines.children import command, death, last_line, quiet_environment
+from ssd_detect.engines.converted import entry_of, prepare, weights_file
+from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.open import model_of
+from ssd_detect.engines.packages import can_convert, is_installed, version_of
+from ssd_detect.engines.processor import processor_id
+from ssd_detect.engines.support import candidates
+from ssd_detect.errors import MissingPackageError, SsdDetectError
+from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.settings import SessionSettings
+
+_ROUNDS = 5
+_TIE = 1.03  # a run of a minute does not tell such engines apart; then the one that starts sooner is the better one
+_START_SECONDS, _CALL_SECONDS = 300.0, 120.0
+_CHOICES = "choices"
+_Note = Callable[[str], None]
+
+
+class Timing(NamedTuple):
+    """Of one engine: seconds to import and load it and to compute the first picture, and of the median call."""
+
+    start: float
+    call: float
+
+
+def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) -> EngineName:
+    """The engine to use for `settings`.
+
+    Args:
+        checkpoint: what to run.
+        settings: device, precision, threads.
+        on_note: is told that engines are measured and what came of it; of an earlier choice nothing.
+
+    Raises:
+        MissingPackageError: no engine that could do it is installed.
+        SsdDetectError: none of them works.
+    """
+    able = [engine for engine in candidates(settings) if _is_there(engine)]
+    if not able:
+        raise MissingPackageError(
+            f"no engine that computes with {settings.precision.value} on device {settings.device} is installed: "
+            'pip install "ssd-detect[openvino]" or "ssd-detect[onnx]"'
+        )
+    if len(able) == 1:
+        return able[0]
+    entry = entry_of(checkpoint, on_note)
+    condition = _condition(settings, able)
+    known = entry.told(_CHOICES).get(condition)
+    if isinstance(known, dict) and known.get("engine") in able:
+        return EngineName(known["engine"])
+    return _measured_choice(checkpoint, settings, able, condition, on_note)
+
+
+def _is_there(engine: EngineName) -> bool:
+    return is_installed(engine) and (engine is EngineName.TENSORFLOW or can_convert())
+
+
+def _condition(settings: SessionSettings, able: Sequence[EngineName]) -> str:
+    """All on which the choice depends beside the network."""
+    versions = " ".join(f"{engine.value}={version_of(engine)}" for engine in able)
+    threads = settings.intra_op_threads or "all"
+    return f"{settings.device} {settings.precision.value} threads={threads} {versions} {processor_id()}"
+
+
+def _measured_choice(
+    checkpoint: Checkpoint, settings: SessionSettings, able: list[EngineName], condition: str, on_note: _Note
+) -> EngineName:
+    on_note(f"auto: measuring {', '.join(engine.value for engine in able)} (once, about a minute)")
+    other = next(engine for engine in able if engine is not EngineName.TENSORFLOW)
+    entry = prepare(checkpoint, other, on_note)
+    model = model_of(entry, checkpoint, settings, on_note)
+    with weights_file(checkpoint) as weights:
+        asked = {"entry": str(entry.folder), "model": model, "weights": str(weights)}
+        timings = measured(able, settings, asked, on_note)
+    if not timings:
+        raise SsdDetectError("auto: no engine works; type ssd-detect doctor to find out why")
+    engine = quickest(timings)
+    _remember(entry, condition, engine, timings)
+    told = ", ".join(f"{one.value} {timing.call:.3f} s" for one, timing in timings.items())
+    on_note(f"auto: takes {engine.value} from now on; a picture takes {told}")
+    return engine
+
+
+def _remember(entry: Entry, condition: str, engine: EngineName, timings: Mapping[EngineName, Timing]) -> None:
+    values = {one.value: timing._asdict() for one, timing in timings.items()}
+    entry.note(_CHOICES, condition, {"engine": engine.value, "seconds": values})
+
+
+def quickest(timings: Mapping[EngineName, Timing]) -> EngineName:
+    """The one with the shortest call; of those that are hardly longer, the one that starts soonest."""
+    best = min(timing.call for timing in timings.values())
+    close = {engine: timing.start for engine, timing in timings.items() if timing.call <= best * _TIE}
+    return min(close, key=lambda engine: close[engine])
+
+
+def measured(
+    engines: Sequence[EngineName], settings: SessionSettings, asked: Mapping[str, str], on_note: _Note
+) -> dict[EngineName, Timing]:
+    """Time each engine; one that fails is left out, and `on_note` is told why.
+
+    Args:
+        engines: which.
+        settings: device, precision, threads.
+        asked: of `trial`: folder of the cache's entry, name of the model in it, file of weights for TensorFlow.
+        on_note: told of failures.
+    """
+    trials: dict[EngineName, _Trial] = {}
+    starts: dict[EngineName, float] = {}
+    calls: dict[EngineName, list[float]] = {engine: [] for engine in engines}
+    with ExitStack() as stack:
+        for engine in engines:
+            trials[engine] = stack.enter_context(_Trial(engine, settings, asked))
+            starts[engine] = trials[engine].answer("start", _START_SECONDS)
+        for _ in range(_ROUNDS):
+            for engine, trial in trials.items():
+                calls[engine].append(trial.call())
+    for engine, trial in trials.items():
+        if trial.failure is not None:
+            on_note(f"auto: {engine.value} is left out: {trial.failure}")
+    works = [engine for engine, trial in trials.items() if trial.failure is None]
+    return {engine: Timing(starts[engine], statistics.median(calls[engine])) for engine in works}
+
+
+class _Trial:
+    """A child process with one engine; once it has failed, `failure` says why, and its numbers mean nothing."""
+
+    def __init__(self, engine: EngineName, settings: SessionSettings, asked: Mapping[str, str]) -> None:
+        self.failure: str | None = None
+        choices = {
+            **asked,
+            "engine": engine.value,
+            "device": str(settings.device),
+            "precision": settings.precision.value,
+            "threads": settings.intra_op_threads,
+        }
+        self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
+        self._process: subprocess.Popen[str] = subprocess.Popen(
+            command("trial", json.dumps(choices)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=quiet_environment(hide_gpus=settings.device.kind == "cpu"),
+        )
+
+    def call(self) -> float:
+        """Let it compute a picture; returns the seconds that it took."""
+        if self.failure is None:
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write("\n")
+                self._process.stdin.flush()
+            except OSError:
+                pass  # it died; its answer will be missing
+        return self.answer("call", _CALL_SECONDS)
+
+    def answer(self, what: str, seconds: float) -> float:
+        """The number it answers with; 0 when it has failed."""
+        if self.failure is not None:
+            return 0.0
+        line = self._line(seconds)
+        if line:
+            found: Any = json.loads(line)[what]
+            return float(found)
+        self.failure = self._why(seconds)
+        return 0.0
+
+    def _line(self, seconds: float) -> str:
+        assert self._process.stdout is not None
+        lines: list[str] = []
+        read = self._process.stdout.readline
+        reader = threading.Thread(target=lambda: lines.append(read()), daemon=True)
+        reader.start()
+        reader.join(seconds)
+        return lines[0] if lines else ""
+
+    def _why(self, seconds: float) -> str:
+        try:
+            status = self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            return f"no answer after {seconds:g} s"
+        self._log.seek(0)
+        return f"it ended {death(status)} ({last_line(self._log.read())})"
+
+    def __enter__(self) -> "_Trial":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            if stream is not None:
+                stream.close()

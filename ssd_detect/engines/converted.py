@@ -1,0 +1,116 @@
+"""Networks made ready for engines other than TensorFlow, in a cache: converted once for each checkpoint.
+
+An entry holds `model.onnx`, the network, and `reference.npz`, what TensorFlow computes with it, against which every
+engine is proved before its first use; besides, what single engines leave there to start quicker.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from ssd_detect import __version__
+from ssd_detect.conventions import EngineName
+from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.packages import CONVERTER, install_line
+from ssd_detect.engines.reference import compute_reference
+from ssd_detect.environment import engine_cache
+from ssd_detect.errors import MissingPackageError
+from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.model.spec import network
+
+MODEL = "model.onnx"
+REFERENCE = "reference.npz"
+KEPT_ENTRIES = 8
+"""Of the networks that were used last; one takes some 250 MB. Older ones go when another is made."""
+
+_FORM = 1  # raised when what is written into the cache changes
+_Note = Callable[[str], None]
+
+
+def entry_of(checkpoint: Checkpoint, on_note: _Note = lambda line: None) -> Entry:
+    """Where the network is, or would be. `on_note` hears of waiting for another process."""
+    wait = f"waiting for another run that makes {checkpoint.name} ready"
+    return Entry(engine_cache() / key_of(checkpoint), lambda: on_note(wait))
+
+
+def key_of(checkpoint: Checkpoint) -> str:
+    """A short name for everything that shapes the network.
+
+    The hash of its file does not tell which classes were cut out, nor in which colour order the file was read; the
+    kernels that depend on it do.
+    """
+    head = network(checkpoint.spec.size).heads[-1].scope
+    digest = hashlib.sha256()
+    choices = [_FORM, __version__, checkpoint.sha256, asdict(checkpoint.spec)]
+    digest.update(json.dumps(choices, sort_keys=True, default=str).encode())
+    for name in ("conv1/conv1_1/weights", f"{head}/conv_cls/weights"):
+        digest.update(checkpoint.variables[name].tobytes())
+    return digest.hexdigest()[:24]
+
+
+def prepare(checkpoint: Checkpoint, engine: EngineName, on_note: _Note) -> Entry:
+    """The entry with the network and its reference, made if they are not there; TensorFlow is not imported here.
+
+    Args:
+        checkpoint: what to convert.
+        engine: for which, in words to the user.
+        on_note: is told what takes long.
+
+    Raises:
+        MissingPackageError: the package that writes ONNX files is not installed.
+        OutputError: the cache cannot be written.
+        DeviceError: TensorFlow fails to compute the reference.
+    """
+    entry = entry_of(checkpoint, on_note)
+    if not (entry.has(MODEL) and entry.has(REFERENCE)):
+        on_note(f"{engine.value}: making {checkpoint.name} ready for it (once, some 10 s)")
+        entry.made(MODEL, lambda path: _convert(checkpoint, path, engine))
+        entry.made(REFERENCE, lambda path: _refer(checkpoint, path))
+        _prune(entry)
+    with suppress(OSError):  # another user's
+        entry.folder.touch()  # used now: the time by which old ones go
+    return entry
+
+
+def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
+    from ssd_detect.model.conversion.outgoing import outgoing_of
+
+    try:
+        from ssd_detect.model.conversion.to_onnx import write_onnx
+    except ImportError as error:
+        raise MissingPackageError(
+            f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it ({error}): "
+            f"{install_line(engine)}"
+        ) from error
+    write_onnx(path, outgoing_of(checkpoint))
+
+
+def _refer(checkpoint: Checkpoint, path: Path) -> None:
+    with weights_file(checkpoint) as weights:
+        compute_reference(weights, path)
+
+
+@contextmanager
+def weights_file(checkpoint: Checkpoint) -> Iterator[Path]:
+    """A file with the weights and all that is known of them, for a child process; it goes with the block."""
+    from ssd_detect.model.conversion.outgoing import outgoing_of
+    from ssd_detect.model.conversion.to_safetensors import write_safetensors
+
+    with tempfile.TemporaryDirectory(prefix="ssd-detect-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "weights.safetensors"
+        write_safetensors(path, outgoing_of(checkpoint))
+        yield path
+
+
+def _prune(made: Entry) -> None:
+    """Keep of the other entries those that were used last."""
+    others = [path for path in made.folder.parent.iterdir() if path.is_dir() and path != made.folder]
+    with suppress(OSError):  # another process may be at the same
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[KEPT_ENTRIES - 1 :]:
+            shutil.rmtree(path, ignore_errors=True)

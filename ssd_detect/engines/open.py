@@ -1,0 +1,112 @@
+"""Opening the network that was chosen: TensorFlow's at once, those of other engines through the cache."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines.converted import MODEL, REFERENCE, prepare
+from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.network import Network
+from ssd_detect.engines.packages import imported
+from ssd_detect.engines.processor import processor_id
+from ssd_detect.engines.support import check_supported
+from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.settings import SessionSettings
+
+_Note = Callable[[str], None]
+
+
+def open_network(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note = lambda line: None) -> Network:
+    """The network of a checkpoint, on the engine that was chosen; only TensorFlow's own imports TensorFlow.
+
+    Args:
+        checkpoint: what to run.
+        settings: engine, device, threads, precision.
+        on_note: is told what takes long, and which engine `auto` has chosen when it has measured.
+
+    Raises:
+        SettingError: engine, precision and device do not go together.
+        MissingPackageError: the engine, or what converts for it, is not installed.
+        DeviceError: the device is not there; the engine fails, or computes other numbers than TensorFlow.
+        OutputError: the cache cannot be written.
+    """
+    check_supported(settings)
+    if settings.engine is EngineName.AUTO:
+        from ssd_detect.engines.choice import choose
+
+        settings = replace(settings, engine=choose(checkpoint, settings, on_note))
+    if settings.engine is EngineName.TENSORFLOW:
+        from ssd_detect.model.session import NetworkSession
+
+        return NetworkSession(checkpoint, settings)
+    imported(settings.engine)  # before the conversion, which would be for nothing
+    entry = prepare(checkpoint, settings.engine, on_note)
+    return open_converted(entry, model_of(entry, checkpoint, settings, on_note), settings)
+
+
+def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) -> str:
+    """The name of the entry's file in the precision that is wanted, made if need be.
+
+    Raises:
+        SsdDetectError: as the quantiser, and the reader of the calibration pictures.
+    """
+    if settings.precision is not Arithmetic.INT8:
+        return MODEL
+    from ssd_detect.engines.calibration import calibration_id
+    from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
+
+    name = f"int8-{calibration_id(settings.calibration)}.onnx"
+    if not entry.has(name):
+        on_note(f"{settings.engine.value}: calibrating {checkpoint.name} for int8 (once, about a minute)")
+        inputs = calibration_inputs(settings, checkpoint.spec)
+        entry.made(name, lambda path: quantised_onnx(entry.path(MODEL), path, inputs))
+    return name
+
+
+def open_converted(entry: Entry, model: str, settings: SessionSettings) -> Network:
+    """The network in the entry's file `model`, proved if it has not been on this machine.
+
+    Raises:
+        MissingPackageError, DeviceError: as `open_network`.
+    """
+    network = _loaded(entry, model, settings)
+    name = f"{' '.join(map(_word, network.runs_on))} {model} {processor_id()}"
+    try:
+        if name not in entry.told("proofs"):
+            from ssd_detect.engines.proving import prove
+            from ssd_detect.engines.reference import read_reference
+
+            entry.note("proofs", name, prove(network, read_reference(entry.path(REFERENCE)))._asdict())
+    except BaseException:
+        network.close()
+        raise
+    return network
+
+
+def _word(value: str) -> str:
+    return getattr(value, "value", value)
+
+
+def _loaded(entry: Entry, model: str, settings: SessionSettings) -> Network:
+    path = entry.path(model)
+    if settings.engine is EngineName.OPENCV:
+        from ssd_detect.engines.opencv_network import OpenCvNetwork
+
+        return OpenCvNetwork(path, settings)
+    if settings.engine is EngineName.OPENVINO:
+        from ssd_detect.engines.openvino_network import OpenVinoNetwork
+
+        return OpenVinoNetwork(path, settings, entry.path("openvino"))
+    return _onnxruntime(entry, path, settings)
+
+
+def _onnxruntime(entry: Entry, path: Path, settings: SessionSettings) -> Network:
+    from ssd_detect.engines.onnxruntime_network import OnnxRuntimeNetwork, uses_cpu, write_optimised
+
+    if not uses_cpu(settings):
+        return OnnxRuntimeNetwork(path, settings)
+    version = imported(settings.engine).__version__
+    name = f"onnxruntime-{version}-{processor_id()}-{path.name}"
+    optimised = entry.made(name, lambda target: write_optimised(path, target))
+    return OnnxRuntimeNetwork(optimised, settings, is_optimised=True)

@@ -1,0 +1,93 @@
+"""What goes together: engine, precision, device."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines.support import PRECISIONS, candidates, check_supported
+from ssd_detect.errors import SettingError
+from ssd_detect.settings import Device, SessionSettings
+
+TENSORFLOW, ONNXRUNTIME, OPENVINO, OPENCV, AUTO = EngineName
+
+
+def settings(engine: EngineName, precision: str = "float32", device: str = "auto") -> SessionSettings:
+    return SessionSettings(Device.parse(device), engine=engine, precision=Arithmetic(precision))
+
+
+@pytest.mark.parametrize("engine", EngineName)
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_float32_is_for_all(engine: EngineName, device: str) -> None:
+    check_supported(settings(engine, device=device))
+
+
+@pytest.mark.parametrize(
+    ("engine", "precision", "device", "message"),
+    [
+        (TENSORFLOW, "int8", "auto", "tensorflow does not compute with int8, .*; int8 is computed by onnxruntime"),
+        (ONNXRUNTIME, "fp16", "auto", "onnxruntime does not compute with fp16, .*; fp16 is computed by tensorflow"),
+        (OPENVINO, "tf32", "auto", "openvino does not compute with tf32, expected one of float32, bf16, int8"),
+        (OPENCV, "bf16", "cpu", "opencv does not compute with bf16, expected one of float32; bf16 is computed by"),
+        (OPENVINO, "float32", "gpu:1", "openvino runs on the CPU only, device is gpu:1"),
+        (OPENCV, "float32", "gpu", "opencv runs on the CPU only, device is gpu:0"),
+        (ONNXRUNTIME, "int8", "gpu", "onnxruntime computes with int8 on the CPU only"),
+        (TENSORFLOW, "tf32", "cpu", "tf32 is a way of NVIDIA GPUs, device is cpu"),
+        (AUTO, "int8", "gpu", "no engine computes with int8 on device gpu:0; int8 is computed by"),
+        (AUTO, "tf32", "cpu", "no engine computes with tf32 on device cpu"),
+    ],
+)
+def test_refused(engine: EngineName, precision: str, device: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as caught:
+        check_supported(settings(engine, precision, device))
+    assert "\n" not in str(caught.value)
+
+
+def test_calibration_is_for_int8(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="calibration pictures are for precision int8, and float32 needs none"):
+        check_supported(SessionSettings(engine=OPENVINO, calibration=tmp_path))
+    check_supported(SessionSettings(engine=OPENVINO, precision=Arithmetic.INT8, calibration=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "engines"),
+    [
+        ("float32", "auto", {TENSORFLOW, ONNXRUNTIME, OPENVINO, OPENCV}),
+        ("float32", "gpu", {TENSORFLOW, ONNXRUNTIME}),
+        ("bf16", "cpu", {TENSORFLOW, OPENVINO}),
+        ("int8", "auto", {ONNXRUNTIME, OPENVINO}),
+        ("int8", "gpu", set()),
+        ("fp16", "gpu", {TENSORFLOW}),
+    ],
+)
+def test_candidates(precision: str, device: str, engines: set[EngineName]) -> None:
+    assert {*candidates(settings(AUTO, precision, device))} == engines
+
+
+@pytest.mark.parametrize("precision", Arithmetic)
+def test_every_precision_is_somebodys(precision: Arithmetic) -> None:
+    able = [engine for engine, known in PRECISIONS.items() if precision in known]
+    assert able
+    unable = next((engine for engine in PRECISIONS if engine not in able), None)
+    if unable is not None:
+        with pytest.raises(SettingError, match=re.escape(able[0].value)):
+            check_supported(SessionSettings(engine=unable, precision=precision))
+
+
+class TestThatShapeResults:
+    """What two runs must share if the one is to go on with the other."""
+
+    def test_no_engine_does_in_float32(self) -> None:
+        assert {str(SessionSettings(engine=engine).that_shape_results()) for engine in EngineName} == {"{}"}
+
+    def test_fewer_bits_do(self, tmp_path: Path) -> None:
+        int8 = Arithmetic.INT8
+        chosen = [
+            SessionSettings(),
+            SessionSettings(precision=Arithmetic.BF16, engine=OPENVINO),
+            SessionSettings(precision=int8, engine=OPENVINO),
+            SessionSettings(precision=int8, engine=ONNXRUNTIME),
+            SessionSettings(precision=int8, engine=ONNXRUNTIME, calibration=tmp_path),
+        ]
+        assert len({str(one.that_shape_results()) for one in chosen}) == len(chosen)
