@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ from ssd_detect.benchmark.memory import forget_peak, peak_bytes
 from ssd_detect.benchmark.results import BenchmarkPicture, Opened
 from ssd_detect.benchmark.settings import BenchmarkSettings
 from ssd_detect.benchmark.video_run import run_video
-from ssd_detect.conventions import EngineName
 from ssd_detect.detector import Detector
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import draw_in_place
 from ssd_detect.media.picture_files import save_picture
@@ -64,7 +61,7 @@ class Work:
                 yield str(error)
 
     def _opened(self, failures: list[str], first_call: float) -> Opened:
-        detector, runs_on = self._detector, _runs_on(self._detector, self._settings)
+        detector, runs_on = self._detector, self._detector.runs_on
         return Opened(
             checkpoint=detector.checkpoint_name,
             sha256=detector.checkpoint_sha256,
@@ -155,7 +152,3 @@ class Work:
         now = peak_bytes()
         self._peak = max(self._peak, now or 0)
         return now
-
-
-def _runs_on(detector: Detector, settings: BenchmarkSettings) -> RunsOn:
-    return RunsOn(EngineName.TENSORFLOW, version("tensorflow"), detector.device_name, settings.session.precision)
