@@ -114,7 +114,7 @@ def read_all(path: Path) -> None:
 
 
 def load(path: Path) -> None:
-    load_checkpoint(CheckpointSettings(str(path)))
+    load_checkpoint(CheckpointSettings(str(path))).read()
 
 
 def tried(path: Path, read: Callable[[Path], None]) -> str:

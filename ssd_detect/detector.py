@@ -19,10 +19,11 @@ from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.detections import Detections
-from ssd_detect.engines.network import Network, RunsOn
+from ssd_detect.engines.network import RunsOn
+from ssd_detect.engines.open import open_network
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
-from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.resize import resized
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
@@ -64,7 +65,9 @@ class Detector:
     Raises:
         CheckpointError: no usable checkpoint.
         SettingError: settings that do not fit the checkpoint, or each other; an unknown class.
-        DeviceError: the device is not there.
+        DeviceError: the device is not there; the engine fails, or computes other numbers than TensorFlow.
+        MissingPackageError: the engine is not installed.
+        OutputError: what was made ready for an engine cannot be kept.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class Detector:
         times: StageTimes | None = None,
         on_slow_start: Callable[[], None] | None = None,
         on_outputs: Callable[[Floats, Floats], None] | None = None,
-        on_note: Callable[[str], None] | None = None,
+        on_note: Callable[[str], None] = lambda line: None,
     ) -> None:
         if not isinstance(checkpoint, CheckpointSettings):
             checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
@@ -89,7 +92,7 @@ class Detector:
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
         self._decoder = OutputDecoder(loaded.spec.class_names, self.settings, self.times)
         self.anchors = make_anchors(loaded.spec.anchors, loaded.spec.anchor_rounding, loaded.spec.anchor_clip)
-        self._network = _open(loaded, session or SessionSettings(), on_note)
+        self._network = open_network(loaded, session or SessionSettings(), on_note)
         self._on_outputs = on_outputs
         self._on_slow_start = None if self.device_name == "CPU" else on_slow_start
 
@@ -197,12 +200,6 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _open(checkpoint: Checkpoint, settings: SessionSettings, on_note: Callable[[str], None] | None) -> Network:
-    from ssd_detect.model.session import NetworkSession
-
-    return NetworkSession(checkpoint, settings)
 
 
 def _stacked(pictures: Sequence[Prepared]) -> Floats:

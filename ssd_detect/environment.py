@@ -1,10 +1,11 @@
-"""The one module that reads or changes the process around us: environment variables and the error stream.
+"""The one module that reads or changes the process around us: environment variables, error stream, collector.
 
 Only the command line changes anything. The library leaves the process of its caller alone; it asks here for the
 folders of the user, and for what its child processes are to know.
 """
 
 import faulthandler
+import gc
 import getpass
 import os
 import platform
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -25,6 +27,37 @@ _SIGNALLED = 128  # plus its number is the status of a process that a signal end
 def silence_tensorflow() -> None:
     """Turn TensorFlow's log off, unless the user has set a level; works only before its import."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def leave_keras_out() -> None:
+    """Keep TensorFlow from importing Keras, and Matplotlib with it, which nothing here uses; before its import only.
+
+    Towards its end, `tensorflow/__init__.py` imports the optimisers of the Keras that TF_USE_LEGACY_KERAS chooses, and
+    does without where that one is not installed. With Keras 3 and Matplotlib that import is a quarter of TensorFlow's
+    own time. What the user has set counts, and an installed `tf_keras` would be no less than Keras.
+    """
+    if find_spec("tf_keras") is None:
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Import in the block without collecting garbage, and leave what is there at its end out of later collections.
+
+    Modules make some million objects that all stay. The collector goes through them again and again while they come,
+    and once more when the program ends: a fifth of the time of TensorFlow's import, and most of that of the end.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def end_quickly() -> None:
+    """Spare Python its last search for garbage: the process ends, and files are closed by those who opened them."""
+    gc.freeze()
 
 
 def silence_encoders() -> None:

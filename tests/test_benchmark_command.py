@@ -36,6 +36,7 @@ from ssd_detect.benchmark.samples import Samples
 from ssd_detect.benchmark.settings import BenchmarkSettings
 from ssd_detect.cli.benchmark import _typed_for_image, benchmark
 from ssd_detect.cli.benchmark_lines import lines
+from ssd_detect.cli.image import image
 from ssd_detect.cli.main import program
 from ssd_detect.conventions import EngineName
 
@@ -226,10 +227,10 @@ class TestCommand:
 
     def test_what_image_gets_is_what_image_takes(self) -> None:
         """Every option that may be handed on exists there."""
-        image = {name for option in program.commands["image"].params for name in option.opts}
+        image_options = {name for option in image.params for name in option.opts}
         own = {"--compare", "--runs", "--quick", "--json", "--overwrite"}
         for option in benchmark.params:
-            assert isinstance(option, click.Argument) or set(option.opts) <= image | own, option
+            assert isinstance(option, click.Argument) or set(option.opts) <= image_options | own, option
 
     def test_short_and_joined_options_are_handed_on(self) -> None:
         args = ["-q", "--runs=3", "--score-threshold=0.3", "a.jpg"]
@@ -269,6 +270,7 @@ class TestCommand:
         result = run("--compare")
         assert result.exit_code == 0
         assert "2.0e-01    NO\n" in result.stdout
+        assert "is not judged" in result.stdout
 
     @pytest.mark.parametrize(("load", "is_busy"), [(None, False), (1.0, False), (1.1, True)])
     def test_busy_machine(self, load: float | None, is_busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,6 +317,7 @@ class TestRefusals:
     def test_light(self, arguments: list[str]) -> None:
         code = f"""
 import sys
+from ssd_detect.cli.image import image
 from ssd_detect.cli.main import program
 from ssd_detect.conventions import EngineName
 try:
@@ -355,17 +358,21 @@ def test_workers_end_with_an_interrupted_run(number: int, status: int, media: Pa
 
 @pytest.mark.slow
 def test_a_quick_comparison(media: Path) -> None:
-    result = run(
-        media / "astronaut.png", "--compare", "--quick", "--runs", "2", "--engine", "tensorflow", "--json", "-"
-    )
+    options = ["--compare", "--quick", "--runs", "2", "--engine", "onnxruntime", "--json", "-"]
+    result = run(media / "astronaut.png", *options)
     assert result.exit_code == 0, result.stderr
     value = json.loads(result.stdout)
     jsonschema.validate(value, SCHEMA)
-    (reference,) = value["compared"]
-    assert (reference["engine"], reference["ratio"], reference["problem"]) == ("tensorflow", 1.0, "")
-    assert len(reference["seconds"]["samples"]) == 2
-    assert len(reference["cold_start"]["end"]["samples"]) == 1
-    assert reference["idle_share"] < 0.1
+    reference, other = value["compared"]
+    assert (reference["engine"], reference["ratio"], reference["agreement"]) == ("tensorflow", 1.0, None)
+    assert (other["engine"], other["opened"]["engine"]) == ("onnxruntime", "onnxruntime")
+    assert other["agreement"]["score_difference"] < 1e-4
+    assert (other["agreement"]["same_detections"], other["agreement"]["agrees"]) == (True, True)
+    for one in (reference, other):
+        assert len(one["seconds"]["samples"]) == 2
+        assert len(one["cold_start"]["end"]["samples"]) == 1
+        assert one["idle_share"] < 0.1
+    assert other["cold_start"]["end"]["median"] < reference["cold_start"]["end"]["median"]
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def test_rounding_passes() -> None:
 
 
 def spoilt(values: Floats, place: int, value: float) -> Floats:
-    changed = values.copy()
+    changed: Floats = values.copy()
     changed.reshape(-1)[place] = value
     return changed
 

@@ -119,7 +119,7 @@ class TestFaults:
         large = {"ssd_300_vgg/conv6/biases": np.full(1024, 1e300)}
         save_file(seeded_variables | large, tmp_path / "m")
         with pytest.raises(CheckpointError, match="conv6/biases holds infinite or undefined numbers"):
-            load(tmp_path / "m")
+            load(tmp_path / "m").read()
 
     def test_whole_numbers(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
         save_file(seeded_variables | {"ssd_300_vgg/conv6/biases": np.zeros(1024, np.int32)}, tmp_path / "m")
@@ -136,7 +136,7 @@ from ssd_detect.settings import CheckpointSettings
 import ssd_detect.model.readers.caffe, ssd_detect.model.readers.safetensors_file
 before = int(re.search(r"VmData:\\s*(\\d+) kB", Path("/proc/self/status").read_text()).group(1)) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (before + int(sys.argv[2]),) * 2)
-load_checkpoint(CheckpointSettings(sys.argv[1]))
+load_checkpoint(CheckpointSettings(sys.argv[1])).read()
 """
 
 

@@ -120,6 +120,8 @@ def _compared(found: "Benchmark") -> Iterator[str]:
         f"first result; off: largest difference of a score from {found.compared[0].engine}'s; same: whether the same "
         "objects are found"
     )
+    if any(one.agreement is not None and one.agreement.agrees is None for one in found.compared):
+        yield "Other arithmetic than float32 finds a little less, and is not judged; eval tells how much."
     for one in found.compared:
         yield from _compared_notes(one)
 

@@ -1,19 +1,22 @@
-"""Starting the detector from the command line: a quiet TensorFlow, hidden GPUs, and a word on what is assumed."""
+"""Starting the detector from the command line: quickly, TensorFlow quiet, and with a word on what is assumed."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.talk import Talk
+from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
-from ssd_detect.environment import held_back_stderr, hide_gpus, silence_tensorflow
+from ssd_detect.environment import held_back_stderr, hide_gpus, leave_keras_out, quick_imports, silence_tensorflow
 from ssd_detect.stages import StageTimes
 
 if TYPE_CHECKING:
     from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
+    from ssd_detect.engines.network import RunsOn
 
 
 def open_detector(
@@ -22,28 +25,30 @@ def open_detector(
     sources: Sources | None = None,
     on_outputs: "Callable[[Floats, Floats], None] | None" = None,
 ) -> "Detector":
-    """Import TensorFlow and load the checkpoint.
+    """Import the engine, while a thread loads the checkpoint, and open the network.
 
     Args:
         run: what was chosen.
         times, on_outputs: as for `Detector`.
         sources: other than this machine's.
     """
-    if run.session.device.kind == "cpu":
-        hide_gpus()
-    if not run.talk.verbose:
-        silence_tensorflow()
-    with nullcontext() if run.talk.verbose else held_back_stderr():
+    from ssd_detect.model.checkpoint import loaded_ahead
+
+    engine = run.session.engine
+    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW), quick_imports():
+        _import_engine(run)
         from ssd_detect.detector import Detector
-    detector = Detector(
-        run.checkpoint,
-        settings=run.detection,
-        session=run.session,
-        batch_size=run.batch_size,
-        times=times,
-        on_slow_start=lambda: run.talk.note(SLOW_START),
-        on_outputs=on_outputs,
-    )
+
+        detector = Detector(
+            run.checkpoint,
+            settings=run.detection,
+            session=run.session,
+            batch_size=run.batch_size,
+            times=times,
+            on_slow_start=lambda: run.talk.note(SLOW_START),
+            on_outputs=on_outputs,
+            on_note=run.talk.note,
+        )
     if leaves_gpu_unused(detector, run, sources or Sources.of_this_machine()):
         run.talk.note(UNUSED_GPU)
     if detector.assumed:
@@ -51,9 +56,40 @@ def open_detector(
     tell_of_other_weights(run, detector.checkpoint_name, detector.checkpoint_sha256)
     run.talk.detail(
         f"checkpoint {detector.checkpoint_name} (SHA-256 {detector.checkpoint_sha256[:12]}…), "
-        f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {detector.device_name}"
+        f"SSD{detector.spec.size}, {len(detector.class_names) - 1} classes, on {_in_words(detector.runs_on)}"
     )
     return detector
+
+
+def _in_words(runs_on: "RunsOn") -> str:
+    precision = "" if runs_on.precision is Arithmetic.FLOAT32 else f", {runs_on.precision.value}"
+    return f"{runs_on.device} ({runs_on.engine.value} {runs_on.version}{precision})"
+
+
+def _import_engine(run: RunSettings) -> None:
+    """Import what computes; of `auto`, whose choice the checkpoint decides, nothing yet.
+
+    In this thread, since no other could be stopped by Ctrl-C in the middle of it.
+    """
+    engine = run.session.engine
+    if engine in (EngineName.TENSORFLOW, EngineName.AUTO):
+        _prepare_for_tensorflow(run)
+    if engine is EngineName.TENSORFLOW:
+        with nullcontext() if run.talk.verbose else held_back_stderr():
+            import_module("ssd_detect.model.session")
+    elif engine is not EngineName.AUTO:
+        from ssd_detect.engines.packages import imported
+
+        imported(engine)
+
+
+def _prepare_for_tensorflow(run: RunSettings) -> None:
+    """What has to be in the environment before its import."""
+    leave_keras_out()
+    if run.session.device.kind == "cpu":
+        hide_gpus()
+    if not run.talk.verbose:
+        silence_tensorflow()
 
 
 def tell_of_other_weights(run: RunSettings, name: str, sha256: str) -> None:

@@ -127,9 +127,11 @@ def inspect_checkpoint(settings: CheckpointSettings, *, variables: bool = False)
 def _loaded(settings: CheckpointSettings) -> tuple[Checkpoint | None, str | None]:
     """The checkpoint, or why it is none."""
     try:
-        return load_checkpoint(settings), None
+        checkpoint = load_checkpoint(settings)
+        checkpoint.read()  # damage of the numbers shows only then
     except CheckpointError as error:
         return None, str(error)
+    return checkpoint, None
 
 
 def _network(checkpoint: Checkpoint) -> NetworkInfo:

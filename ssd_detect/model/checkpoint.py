@@ -1,15 +1,17 @@
 """Reading a checkpoint: weights by name, and all that is known or assumed about them. No TensorFlow is needed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from ssd_detect.arrays import Floats
 from ssd_detect.conventions import ColourOrder, Source
 from ssd_detect.errors import CheckpointError
+from ssd_detect.files import file_stamp
 from ssd_detect.hashing import git_blob_of, sha256_of
 from ssd_detect.model.class_cut import cut_classes
-from ssd_detect.model.facts import Facts, Origin, Weights, gather
+from ssd_detect.model.facts import Origin, Weights, gather
 from ssd_detect.model.locate import FoundCheckpoint, locate
 from ssd_detect.model.manifest import ManifestEntry, entry_of, facts_of, manifest, namesake_of, told_by_whom
 from ssd_detect.model.metadata import ABOUT, tells_facts
@@ -17,20 +19,21 @@ from ssd_detect.model.readers.open import open_tensors
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.recognise import Recognised, recognise
 from ssd_detect.model.spec import ModelSpec
-from ssd_detect.model.values import read_variable, scale_names
+from ssd_detect.model.values import StoredNetwork, StoredVariables, scale_names
 from ssd_detect.settings import CheckpointSettings
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights in memory and what they belong to.
+    """Weights and what they belong to.
 
     Args:
         name: the manifest's name, or the file's.
         sha256: of the file; of several (a TensorFlow checkpoint's index and data), of all one after the other.
         spec: what the network is.
         assumed: facts that nobody told and that may well be otherwise, in words; empty when all is known.
-        variables: name below the root scope -> float32 array; kernels HWIO, the first one's inputs RGB.
+        variables: name below the root scope -> float32 array; kernels HWIO, the first one's inputs RGB. Each is
+            read when it is asked for, and raises CheckpointError then where the file is damaged.
         source: whose names and layout the file has.
         container: what kind of file it is, in words.
         colour_order: of the file's own first convolution.
@@ -53,33 +56,86 @@ class Checkpoint:
     extra: tuple[str, ...]
     about: Mapping[str, str]
 
+    def read(self) -> None:
+        """Read all variables now, as far as that has not been done; raises CheckpointError as they do."""
+        for name in self.variables:
+            self.variables[name]
+
 
 def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
-    """Find, read and check a checkpoint.
+    """Find a checkpoint and check all but its numbers, which `Checkpoint.variables` reads when they are needed.
 
     Optimiser slots, moving averages, `global_step` and other extra tensors are ignored.
 
     Raises:
-        CheckpointError: none found, damaged, or of another network; a missing or misshapen variable is named. What a
-            manifest or TOML tells does not fit.
+        CheckpointError: none found, damaged, or of another network; a missing or misshapen variable is named, and one
+            of no floating-point numbers. What a manifest or TOML tells does not fit.
         SettingError: chosen anchors, class names or a class list do not fit the checkpoint.
     """
-    with told_by_whom(settings.given):
-        return _loaded(settings)
+    ahead = _AHEAD.get(settings)
+    return _loaded(settings) if ahead is None else ahead.result()
+
+
+_AHEAD: dict[CheckpointSettings, "Future[Checkpoint]"] = {}
+_OF_OTHERS = frozenset({"caffe", "keras", "pytorch", "zip"})
+
+
+@contextmanager
+def loaded_ahead(settings: CheckpointSettings, *, numbers: bool) -> Iterator[None]:
+    """Let a thread load a checkpoint; inside the block, `load_checkpoint` of the same settings gives that thread's.
+
+    So the block can begin with something else that takes long, such as the import of an engine. It does not end before
+    the thread does. Files of other frameworks are left to `load_checkpoint`: their readers import packages that an
+    engine may be importing at the same time, and two threads that import modules which import each other fail.
+
+    Args:
+        settings: as for `load_checkpoint`, which raises what went wrong.
+        numbers: the thread reads the variables as well; what is wrong with them is raised at their access.
+    """
+    if _kind(settings) in _OF_OTHERS:
+        yield
+        return
+    with ThreadPoolExecutor(1, "ssd-detect checkpoint") as thread:
+        _AHEAD[settings] = ahead = thread.submit(_loaded, settings)
+        if numbers:
+            thread.submit(lambda: ahead.result().read())
+        try:
+            yield
+        finally:
+            del _AHEAD[settings]
+
+
+def _kind(settings: CheckpointSettings) -> str:
+    """Of the file; empty where there is none, which `load_checkpoint` says."""
+    try:
+        return locate(settings.given).kind
+    except CheckpointError:
+        return ""
 
 
 def _loaded(settings: CheckpointSettings) -> Checkpoint:
+    with told_by_whom(settings.given):
+        return _found(settings)
+
+
+def _found(settings: CheckpointSettings) -> Checkpoint:
     found = locate(settings.given)
+    stamps = {file: file_stamp(file) for file in found.files}
     sha256 = sha256_of(found.files)
     entry = _entry(settings.given, found, sha256)
     name = _name(settings.given, found, sha256)
-    with open_tensors(found) as tensors:
+    with ExitStack() as stack:
+        tensors = stack.enter_context(open_tensors(found))
         network = recognise(found.path, tensors.shapes)
         if entry is None and not tells_facts(tensors.metadata):
             entry = namesake_of(found.path)
         weights = Weights(name, network.source, network.size, network.num_classes)
         facts = gather(settings, weights, entry, tensors.metadata)
-        variables, spec = _read(found.path, tensors, network, facts), facts.spec
+        stored = StoredNetwork(found.path, tensors, network, facts.colour_order)
+        stored.check_types()
+        step = _step(tensors)
+        variables: Mapping[str, Floats] = StoredVariables(stored, stamps, stack.pop_all())
+        spec = facts.spec
         if settings.class_list is not None:
             variables, spec = cut_classes(variables, spec, settings.class_list)
         return Checkpoint(
@@ -92,7 +148,7 @@ def _loaded(settings: CheckpointSettings) -> Checkpoint:
             container=tensors.container,
             colour_order=facts.colour_order,
             origins=facts.origins,
-            step=_step(tensors),
+            step=step,
             extra=_extra(tensors, network),
             about=_about(entry, tensors.metadata),
         )
@@ -125,13 +181,6 @@ def _name(given: str, found: FoundCheckpoint, sha256: str) -> str:
         return given
     known = entry_of(found.path, sha256)
     return found.path.name if known is None else known.name
-
-
-def _read(path: Path, tensors: StoredTensors, network: Recognised, facts: Facts) -> Mapping[str, Floats]:
-    return {
-        ours: read_variable(path, tensors, native, ours, network.source, facts.colour_order)
-        for ours, native in network.names.items()
-    }
 
 
 def _step(tensors: StoredTensors) -> int | None:

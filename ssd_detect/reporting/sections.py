@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ssd_detect import __version__
+from ssd_detect.conventions import Arithmetic
 from ssd_detect.evaluation.findings import Calibration, ClassThreshold, ConfusionMatrix, ErrorKind, ErrorKinds
 from ssd_detect.evaluation.results import ClassResult, CocoResult, EvaluationResult, Interval
 from ssd_detect.formats.file_names import name_to_text
-from ssd_detect.conventions import Arithmetic
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.reporting.details import RunFacts
 from ssd_detect.reporting.findings import Findings

@@ -1,0 +1,197 @@
+"""The start of the program: what it imports, what happens at the same time, and that it can be stopped."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from ssd_detect.cli.main import program
+from ssd_detect.environment import quick_imports
+from ssd_detect.errors import CheckpointError
+from ssd_detect.model.checkpoint import load_checkpoint, loaded_ahead
+from ssd_detect.settings import CheckpointSettings
+from tests.tensorflow_files import write_v2
+
+SHIPPED = CheckpointSettings("ssd_300_vgg_voc")
+VERBS = ["checkpoints", "dataset", "doctor", "eval", "explain", "image", "video"]
+
+# Runs a whole command line, then tells which of all modules it has imported, and what has become of the process.
+WALK = """
+import gc, json, os, sys
+from ssd_detect.cli.main import main
+sys.argv[0] = "ssd-detect"
+try:
+    main()
+except SystemExit as end:
+    status = end.code
+told = {"status": status, "modules": sorted(sys.modules), "legacy": os.environ.get("TF_USE_LEGACY_KERAS"),
+        "collects": gc.isenabled()}
+print(json.dumps(told))
+"""
+
+
+def walk(*arguments: str, **variables: str) -> dict[str, Any]:
+    command = [sys.executable, "-c", WALK, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+class TestVerbs:
+    def test_one_verb_does_not_import_the_others(self) -> None:
+        told = walk("image", "--help")
+        verbs = {f"ssd_detect.cli.{verb}" for verb in VERBS}
+        assert (told["status"], verbs & set(told["modules"])) == (0, {"ssd_detect.cli.image"})
+        assert not [module for module in told["modules"] if module.startswith("ssd_detect.doctor")]
+
+    def test_all_are_listed(self) -> None:
+        lines = CliRunner().invoke(program, ["--help"]).stdout.partition("Commands:\n")[2].splitlines()
+        assert [line.split()[0] for line in lines] == VERBS
+        assert all(len(line.split()) > 2 for line in lines)  # each has its short help
+
+    def test_a_misspelt_one_finds_its_likeness(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "ssd_detect", "doctr"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert "doctor" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def told(media: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Of a run with TensorFlow."""
+    output = tmp_path_factory.mktemp("walk") / "out.png"
+    return walk("image", str(media / "astronaut.png"), "-o", str(output))
+
+
+class TestImports:
+    def test_of_tensorflow_no_more_than_is_needed(self, told: dict[str, Any]) -> None:
+        unwanted = {"keras", "tf_keras", "matplotlib", "onnx", "onnxruntime", "openvino", "av", "rich", "requests"}
+        unwanted |= {"moviepy", "imageio", "jsonschema"}
+        assert (told["status"], unwanted & set(told["modules"])) == (0, set())
+        assert "tensorflow" in told["modules"]
+
+    def test_the_collector_works_again(self, told: dict[str, Any]) -> None:
+        assert told["collects"]
+
+    def test_what_the_user_says_of_keras_counts(self, media: Path, tmp_path: Path) -> None:
+        output = str(tmp_path / "out.png")
+        told = walk("image", str(media / "astronaut.png"), "-o", output, TF_USE_LEGACY_KERAS="0")
+        assert (told["status"], told["legacy"]) == (0, "0")
+
+    def test_the_library_leaves_the_process_alone(self) -> None:
+        code = (
+            "import gc, os\n"
+            "before = dict(os.environ)\n"
+            "from ssd_detect import Detector\n"
+            "with Detector(): pass\n"
+            "assert 'TF_USE_LEGACY_KERAS' not in os.environ or before.get('TF_USE_LEGACY_KERAS')\n"
+            "assert gc.isenabled() and gc.get_freeze_count() == 0\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+    @pytest.mark.parametrize("raises", [False, True])
+    def test_nothing_is_collected_meanwhile(self, raises: bool) -> None:
+        frozen = gc.get_freeze_count()
+        try:
+            with quick_imports():
+                assert not gc.isenabled()
+                if raises:
+                    raise ImportError("gone")
+        except ImportError:
+            assert raises
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > frozen
+        gc.unfreeze()
+
+
+@pytest.fixture
+def checkpoint(seeded_variables: dict[str, Any], tmp_path: Path) -> Path:
+    return write_v2(tmp_path / "m.ckpt", seeded_variables)
+
+
+def damage(prefix: Path) -> None:
+    with Path(f"{prefix}.data-00000-of-00001").open("r+b") as file:
+        file.seek(50_000_000)
+        file.write(b"damage")
+
+
+class TestLoadedAhead:
+    def test_it_is_loaded_once_and_only_for_the_block(self) -> None:
+        with loaded_ahead(SHIPPED, numbers=False):
+            inside = load_checkpoint(SHIPPED)
+            assert load_checkpoint(SHIPPED) is inside
+            other = load_checkpoint(CheckpointSettings("ssd_300_vgg_voc", anchors="voc300"))
+            assert (inside.spec.anchors, other.spec.anchors) == ("coco300", "voc300")
+        assert load_checkpoint(SHIPPED) is not inside
+
+    def test_the_numbers_too(self, checkpoint: Path) -> None:
+        """They are there when the block ends: then nobody looks into the file any more."""
+        settings = CheckpointSettings(str(checkpoint))
+        with loaded_ahead(settings, numbers=True):
+            loaded = load_checkpoint(settings)
+        damage(checkpoint)
+        loaded.read()
+
+    def test_not_the_numbers(self, checkpoint: Path) -> None:
+        settings = CheckpointSettings(str(checkpoint))
+        damage(checkpoint)
+        with loaded_ahead(settings, numbers=False):
+            load_checkpoint(settings)
+
+    def test_what_is_wrong_is_said_to_who_asks(self, tmp_path: Path, checkpoint: Path) -> None:
+        gone, damaged = CheckpointSettings(str(tmp_path / "gone.ckpt")), CheckpointSettings(str(checkpoint))
+        with loaded_ahead(gone, numbers=True), pytest.raises(CheckpointError, match=r"gone\.ckpt: no such checkpoint"):
+            load_checkpoint(gone)
+        with loaded_ahead(gone, numbers=True):
+            pass  # nobody has asked
+        damage(checkpoint)
+        with loaded_ahead(damaged, numbers=True):
+            loaded = load_checkpoint(damaged)
+            with pytest.raises(CheckpointError, match="wrong checksum"):
+                loaded.read()
+
+    def test_an_error_in_the_block_is_the_blocks(self) -> None:
+        with pytest.raises(KeyboardInterrupt), loaded_ahead(SHIPPED, numbers=True):
+            raise KeyboardInterrupt
+        assert load_checkpoint(SHIPPED).spec.size == 300
+
+    def test_files_of_others_are_read_where_they_are_asked_for(self, tmp_path: Path, checkpoint: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+            for suffix in (".index", ".data-00000-of-00001"):
+                archive.write(f"{checkpoint}{suffix}", f"m.ckpt{suffix}")
+        settings = CheckpointSettings(str(tmp_path / "m.zip"))
+        with loaded_ahead(settings, numbers=True):
+            assert load_checkpoint(settings) is not load_checkpoint(settings)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.parametrize("place", ["tensorflow.python.framework", "ssd_detect.batch.flow"])
+def test_ctrl_c_during_the_start(place: str, media: Path, tmp_path: Path) -> None:
+    """Python tells on the error stream what it has imported; Ctrl-C comes once in the middle, and again."""
+    command = [sys.executable, "-X", "importtime", "-m", "ssd_detect", "image", str(media / "astronaut.png"), "-v"]
+    child = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "out.png")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stderr is not None
+    for line in child.stderr:
+        if place in line:
+            break
+    child.send_signal(signal.SIGINT)
+    for line in child.stderr:
+        if line.startswith("Stopping"):
+            break
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, "Traceback" in err) == (130, "", False)
+    assert err.splitlines()[-1] == "Interrupted."
+    assert not list(tmp_path.iterdir())
