@@ -103,7 +103,7 @@ pictures  person.jpg 640x480
 cold start, s (3 processes)     median   middle half
 first result                      4.50  4.25 to 4.75
 picture written, process ended    4.60  4.35 to 4.85
-of it the network's first call    0.75
+the network's first call alone    0.75
 
 ms for person.jpg  median     middle half   share
 read                 2.00    2.00 to 2.00    0.6%

@@ -34,12 +34,6 @@ class Samples:
         low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")
         return (low, high) if len(self.values) > 2 else (min(self.values), max(self.values))
 
-    @property
-    def spread(self) -> float:
-        """Distance of the quartiles, seconds."""
-        low, high = self.quartiles
-        return high - low
-
 
 def interleaved(variants: Mapping[_K, Callable[[], _T]], rounds: int) -> dict[_K, list[_T]]:
     """What each variant gives, by its key: all take turns, so that a busy minute hits all of them alike.

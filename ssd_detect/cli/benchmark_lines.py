@@ -66,7 +66,7 @@ def _cold_start(found: "Benchmark") -> Iterator[str]:
     rows = [
         ("first result", *_seconds(cold.first_result)),
         ("picture written, process ended", *_seconds(cold.end)),
-        ("of it the network's first call", f"{opened.first_call_seconds:.2f}", ""),
+        ("the network's first call alone", f"{opened.first_call_seconds:.2f}", ""),
     ]
     yield from _table((f"cold start, s ({count})", "median", _HALF), rows)
 
