@@ -5,10 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from ssd_detect.batch.settings import JobSettings
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.support import PRECISIONS, candidates, check_supported
 from ssd_detect.errors import SettingError
-from ssd_detect.settings import Device, SessionSettings
+from ssd_detect.media.video.sources.settings import SourceSettings
+from ssd_detect.settings import (
+    CheckpointSettings,
+    DetectionSettings,
+    Device,
+    EncodingSettings,
+    Selection,
+    SessionSettings,
+)
+from ssd_detect.videos.settings import Products, VideoJobSettings
 
 TENSORFLOW, ONNXRUNTIME, OPENVINO, OPENCV, AUTO = EngineName
 
@@ -91,3 +101,18 @@ class TestThatShapeResults:
             SessionSettings(precision=int8, engine=ONNXRUNTIME, calibration=tmp_path),
         ]
         assert len({str(one.that_shape_results()) for one in chosen}) == len(chosen)
+
+    @pytest.mark.parametrize("kind", ["pictures", "videos"])
+    def test_runs_with_other_numbers_are_not_joined(self, kind: str) -> None:
+        bf16 = SessionSettings(engine=OPENVINO, precision=Arithmetic.BF16)
+        chosen = [str(job(kind, one).that_shape_results()) for one in (SessionSettings(), bf16)]
+        others = [SessionSettings(Device("cpu")), SessionSettings(engine=OPENCV), SessionSettings(intra_op_threads=1)]
+        assert chosen[0] != chosen[1]
+        assert {str(job(kind, one).that_shape_results()) for one in others} == {chosen[0]}
+
+
+def job(kind: str, session: SessionSettings) -> JobSettings | VideoJobSettings:
+    shared = (CheckpointSettings("any"), DetectionSettings(), 4)
+    if kind == "pictures":
+        return JobSettings(*shared, session=session)
+    return VideoJobSettings(*shared, Products(), SourceSettings(), Selection(), EncodingSettings(), session=session)

@@ -22,7 +22,10 @@ PICTURE = str(ROOT / "tests" / "media" / "chelsea.png")
 
 # Verb -> command lines, given a clip and a folder to write to. A new verb belongs here, or it fails the test below.
 RUNS: dict[str, Callable[[str, str], list[list[str]]]] = {
-    "image": lambda clip, folder: [[PICTURE, "-o", folder, "--device", "cpu"]],
+    "image": lambda clip, folder: [
+        [PICTURE, "-o", folder, "--device", "cpu"],
+        *([PICTURE, "-o", folder, "--overwrite", "--engine", one] for one in ("onnxruntime", "openvino", "opencv")),
+    ],
     "video": lambda clip, folder: [[clip, f"{folder}/out.mp4", "--max-frames", "3", "--device", "cpu"]],
     "doctor": lambda clip, folder: [["--device", "cpu"], ["--quick", "--device", "cpu"]],
     "checkpoints": lambda clip, folder: [
