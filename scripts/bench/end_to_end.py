@@ -1,0 +1,159 @@
+"""Whole runs over pictures and videos against the network alone, and against a loop in the tutorial's way.
+
+The network alone gets resized pictures, in batches of the same size, in the same process as the run that is compared
+with it. The loop has a process of its own; all of them do the same clip in each round.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import cv2
+import numpy as np
+from measuring import in_turns
+
+from bench.clips import clip_720p, picture_folder
+from bench.jobs import Run
+from bench.network_calls import Calls
+from bench.number import Number, PartResult, ratio, spread
+from bench.options import Options
+from bench.ours import engine_of, open_detector
+from bench.workers import Worker, WorkerError
+from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.media.pictures import read_picture
+from ssd_detect.media.video.reader import VideoReader
+from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
+from ssd_detect.settings import CheckpointSettings
+from ssd_detect.stages import StageTimes
+
+_ENGINES = ("tensorflow", "auto")
+_LIMIT_BARE, _LIMIT_LOOP = 0.95, 1.5
+
+
+def measure_video(options: Options) -> PartResult:
+    """Our engines, bare and whole, and the loop."""
+    video = options.video or clip_720p(options.folder / "clip.mp4", 8 if options.tiny else 48)
+    copy = str(options.folder / "copy.mp4")
+    with ExitStack() as stack:
+        workers, absent = _opened(options, "bench.end_to_end:video_calls", {"video": str(video), "copy": copy}, stack)
+        loop = stack.enter_context(_loop(options, video))
+        calls = {"loop": lambda: loop.seconds("job")} | _calls(workers)
+        return _result("video", workers, absent, in_turns(_warm(calls), options.rounds_or(5)), int(loop.ask("job")))
+
+
+def measure_pictures(options: Options) -> PartResult:
+    """Our engines, bare and whole, over a folder."""
+    folder = options.pictures or picture_folder(options.folder / "pictures", 8 if options.tiny else 48)
+    arguments = {"folder": str(folder), "target": str(options.folder / "results")}
+    with ExitStack() as stack:
+        workers, absent = _opened(options, "bench.end_to_end:picture_calls", arguments, stack)
+        samples = in_turns(_warm(_calls(workers)), options.rounds_or(5))
+        return _result("pictures", workers, absent, samples, len(list(folder.iterdir())))
+
+
+def _opened(
+    options: Options, function: str, arguments: dict[str, str], stack: ExitStack
+) -> tuple[dict[str, Worker], dict[str, str]]:
+    """A worker for each engine, and why one cannot work."""
+    workers, absent = {}, {}
+    for engine in _ENGINES:
+        try:
+            worker = Worker(function, {"engine": engine, **arguments}, options.environment())
+        except WorkerError as error:
+            absent[engine] = str(error)
+        else:
+            workers[engine] = stack.enter_context(worker)
+    return workers, absent
+
+
+def _loop(options: Options, video: Path) -> Worker:
+    spec = load_checkpoint(CheckpointSettings(DEFAULT_CHECKPOINT)).spec
+    weights = str(options.folder / "weights.npz")
+    with Worker("bench.ours:checkpoint_calls", {}, options.environment()) as checkpoint:
+        checkpoint.ask("save", weights)
+    told = {"mean_rgb": list(spec.mean_rgb), "anchors": spec.anchors, "weights": weights}
+    files = {"clip": str(video), "copy": str(options.folder / "loop.mp4")}
+    return Worker("bench.reference_loop:video_calls", {**told, **files}, options.environment())
+
+
+def _calls(workers: dict[str, Worker]) -> dict[str, Callable[[], float]]:
+    def asked(worker: Worker, call: str) -> Callable[[], float]:
+        return lambda: worker.seconds(call)
+
+    return {f"{name}, {call}": asked(worker, call) for name, worker in workers.items() for call in ("bare", "job")}
+
+
+def _warm(calls: dict[str, Callable[[], float]]) -> dict[str, Callable[[], float]]:
+    """The same, each called once."""
+    for call in calls.values():
+        call()
+    return calls
+
+
+def _result(
+    part: str, workers: dict[str, Worker], absent: dict[str, str], samples: dict[str, list[float]], count: int
+) -> PartResult:
+    numbers: list[Number] = []
+    table = [spread(f"{name}, {count} of them", values, scale=1, unit="s ") for name, values in samples.items()]
+    for engine, worker in workers.items():
+        numbers += judged(part, engine, worker.ask("engine"), samples)
+        stages = worker.ask("stages")
+        table += [f"    {engine}, {stage}: {seconds:.2f} s in all rounds" for stage, seconds in stages.items()]
+        numbers.append(Number(f"{part}: {engine}, a second", count / median(samples[f"{engine}, job"]), unit=""))
+    numbers += [
+        Number(_bare_name(part, engine), None, _LIMIT_BARE, "at least", note=absent[engine]) for engine in absent
+    ]
+    return PartResult(numbers, table, samples)
+
+
+def judged(part: str, engine: str, found: str, samples: dict[str, list[float]]) -> list[Number]:
+    """Throughput, as a share of the network's and in times of the loop's; the latter is promised of `auto`."""
+    job = samples[f"{engine}, job"]
+    numbers = [ratio(_bare_name(part, engine), samples[f"{engine}, bare"], job, _LIMIT_BARE, "at least", note=found)]
+    if "loop" in samples:
+        limit = _LIMIT_LOOP if engine == "auto" else None
+        numbers.append(ratio(f"{part}: {engine} / reference-style loop", samples["loop"], job, limit, "at least"))
+    return numbers
+
+
+def _bare_name(part: str, engine: str) -> str:
+    return f"{part}: {engine}, whole run / network alone, throughput"
+
+
+def video_calls(engine: str, video: str, copy: str) -> Calls:
+    """In a worker: a video."""
+    with VideoReader(Path(video)) as frames:
+        inputs = [_resized(frame.pixels) for frame in frames]
+    run = _run(engine)
+    return _bare_calls(run, inputs) | {"job": lambda: run.video(Path(video), Path(copy))}
+
+
+def picture_calls(engine: str, folder: str, target: str) -> Calls:
+    """In a worker: a folder of pictures."""
+    inputs = [_resized(read_picture(path)) for path in sorted(Path(folder).iterdir())]
+    run = _run(engine)
+    return _bare_calls(run, inputs) | {"job": lambda: run.pictures(Path(folder), Path(target))}
+
+
+def _resized(picture: Pixels) -> Floats:
+    return cv2.resize(picture, (300, 300), interpolation=cv2.INTER_LINEAR).astype(np.float32)
+
+
+def _run(engine: str) -> Run:
+    times = StageTimes()
+    return Run(open_detector(engine, times=times), times)
+
+
+def _bare_calls(run: Run, inputs: list[Floats]) -> Calls:
+    size = run.detector.batch_size
+    batches = [np.stack(inputs[i : i + size]) for i in range(0, len(inputs), size)]
+    network: Any = run.detector._network
+
+    def bare() -> None:
+        for batch in batches:
+            network.run(batch)
+
+    return {"bare": bare, "engine": lambda: engine_of(run.detector), "stages": run.times.seconds}
