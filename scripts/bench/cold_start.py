@@ -24,7 +24,7 @@ def measure(options: Options) -> PartResult:
     absent = {name: why for name, run in runs.items() if (why := _warm_up(run))}
     samples = in_turns({n: run for n, run in runs.items() if n not in absent}, options.rounds_or(9))
     table = [spread(f"cold start, {name}", values, scale=1, unit="s ") for name, values in samples.items()]
-    return PartResult([_number(samples, absent, engine) for engine in _LIMITS], table, samples)
+    return PartResult([judged(samples, absent, engine) for engine in _LIMITS], table, samples)
 
 
 def _run(options: Options, tree: Path, more: list[str]) -> Callable[[], float]:
@@ -41,7 +41,7 @@ def _warm_up(run: Callable[[], float]) -> str:
     return ""
 
 
-def _number(samples: dict[str, list[float]], absent: dict[str, str], engine: str) -> Number:
+def judged(samples: dict[str, list[float]], absent: dict[str, str], engine: str) -> Number:
     name = f"cold-start: {engine} / baseline"
     missing = [f"{one}: {absent[one]}" for one in ("baseline", engine) if one in absent]
     if missing:

@@ -40,8 +40,8 @@ def measure_video(options: Options) -> PartResult:
     with ExitStack() as stack:
         workers, absent = _opened(options, "bench.end_to_end:video_calls", {"video": str(video), "copy": copy}, stack)
         loop = stack.enter_context(_loop(options, video))
-        calls = {"loop": lambda: loop.seconds("job")} | _calls(workers)
-        return _result("video", workers, absent, in_turns(_warm(calls), options.rounds_or(5)), int(loop.ask("job")))
+        calls = {"loop": lambda: loop.seconds_each("job")} | _calls(workers)
+        return _result("video", workers, absent, in_turns(_warm(calls), options.rounds_or(5)))
 
 
 def measure_pictures(options: Options) -> PartResult:
@@ -51,7 +51,7 @@ def measure_pictures(options: Options) -> PartResult:
     with ExitStack() as stack:
         workers, absent = _opened(options, "bench.end_to_end:picture_calls", arguments, stack)
         samples = in_turns(_warm(_calls(workers)), options.rounds_or(5))
-        return _result("pictures", workers, absent, samples, len(list(folder.iterdir())))
+        return _result("pictures", workers, absent, samples)
 
 
 def _opened(
@@ -81,7 +81,7 @@ def _loop(options: Options, video: Path) -> Worker:
 
 def _calls(workers: dict[str, Worker]) -> dict[str, Callable[[], float]]:
     def asked(worker: Worker, call: str) -> Callable[[], float]:
-        return lambda: worker.seconds(call)
+        return lambda: worker.seconds_each(call)
 
     return {f"{name}, {call}": asked(worker, call) for name, worker in workers.items() for call in ("bare", "job")}
 
@@ -94,15 +94,15 @@ def _warm(calls: dict[str, Callable[[], float]]) -> dict[str, Callable[[], float
 
 
 def _result(
-    part: str, workers: dict[str, Worker], absent: dict[str, str], samples: dict[str, list[float]], count: int
+    part: str, workers: dict[str, Worker], absent: dict[str, str], samples: dict[str, list[float]]
 ) -> PartResult:
     numbers: list[Number] = []
-    table = [spread(f"{name}, {count} of them", values, scale=1, unit="s ") for name, values in samples.items()]
+    table = [spread(f"{name}, each", values) for name, values in samples.items()]
     for engine, worker in workers.items():
         numbers += judged(part, engine, worker.ask("engine"), samples)
         stages = worker.ask("stages")
         table += [f"    {engine}, {stage}: {seconds:.2f} s in all rounds" for stage, seconds in stages.items()]
-        numbers.append(Number(f"{part}: {engine}, a second", count / median(samples[f"{engine}, job"]), unit=""))
+        numbers.append(Number(f"{part}: {engine}, a second", 1 / median(samples[f"{engine}, job"]), unit=""))
     numbers += [
         Number(_bare_name(part, engine), None, _LIMIT_BARE, "at least", note=absent[engine]) for engine in absent
     ]
@@ -152,8 +152,9 @@ def _bare_calls(run: Run, inputs: list[Floats]) -> Calls:
     batches = [np.stack(inputs[i : i + size]) for i in range(0, len(inputs), size)]
     network: Any = run.detector._network
 
-    def bare() -> None:
+    def bare() -> int:
         for batch in batches:
             network.run(batch)
+        return len(inputs)
 
     return {"bare": bare, "engine": lambda: engine_of(run.detector), "stages": run.times.seconds}

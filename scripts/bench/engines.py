@@ -41,7 +41,7 @@ def measure(options: Options) -> PartResult:
         engine = workers["ours, auto"].ask("engine") if "ours, auto" in workers else "none"
     table = [spread(name, values) for name, values in samples.items()]
     table += [f"  {name:<44} not measured: {why}" for name, why in absent.items()]
-    return PartResult([*_numbers(samples, engine), _agreement(found)], table, samples)
+    return PartResult([*judged(samples, engine), agreement(found)], table, samples)
 
 
 def _kinds(options: Options) -> dict[str, Callable[[], Worker]]:
@@ -74,7 +74,7 @@ def _opened(kinds: Mapping[str, Callable[[], Worker]], stack: ExitStack) -> tupl
             worker = stack.enter_context(opened())
             worker.ask("run")
         except WorkerError as error:
-            absent[name] = str(error).splitlines()[0]
+            absent[name] = str(error)
         else:
             workers[name] = worker
     return workers, absent
@@ -101,7 +101,7 @@ def _outputs(worker: Worker, path: Path) -> dict[str, Any]:
         return dict(arrays)
 
 
-def _numbers(samples: Mapping[str, list[float]], engine: str) -> list[Number]:
+def judged(samples: Mapping[str, list[float]], engine: str) -> list[Number]:
     plain = {n: s for n, s in samples.items() if n.startswith("plain") and n != _PLAIN_BF16}
     best = min(plain, key=lambda name: median(plain[name]), default="")
     fastest = f"engines: auto ({engine}) / fastest plain ({best.removeprefix('plain ') or 'none'}), float32"
@@ -121,16 +121,21 @@ def compared(name: str, samples: Mapping[str, list[float]], upper: str, lower: s
     return ratio(name, samples[upper], samples[lower], limit, noise=_NOISE)
 
 
-def _agreement(found: Mapping[str, Mapping[str, Any]]) -> Number:
+def agreement(found: Mapping[str, Mapping[str, Any]]) -> Number:
     """How far any float32 engine is from TensorFlow."""
     name = "engines: largest difference from tensorflow, scores and offsets"
     reference = found.get("ours, tensorflow")
     if reference is None:
         return Number(name, None, _AGREE, unit="", note="tensorflow not measured")
     worst = {
-        kind: max(float(np.abs(outputs[part] - reference[part]).max()) for part in ("scores", "offsets"))
+        kind: max(_largest(outputs[part] - reference[part]) for part in ("scores", "offsets"))
         for kind, outputs in found.items()
         if "bf16" not in kind and kind != _PLAIN_BF16
     }
     kind = max(worst, key=lambda key: worst[key])
     return Number(name, worst[kind], _AGREE, unit="", note=kind)
+
+
+def _largest(differences: Any) -> float:
+    """What is no number differs infinitely."""
+    return float(np.nan_to_num(np.abs(differences), nan=np.inf).max())

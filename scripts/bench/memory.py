@@ -13,8 +13,10 @@ from bench.number import Number, PartResult
 from bench.options import Options
 from bench.workers import Worker
 from ssd_detect.arrays import Pixels
+from ssd_detect.boxes.profiles import resolved
+from ssd_detect.conventions import Profile
 from ssd_detect.detections import Detections
-from ssd_detect.settings import DEFAULT_BATCH_SIZE
+from ssd_detect.settings import DEFAULT_BATCH_SIZE, DetectionSettings
 
 _EARLY = 100  # frames after which memory should not grow
 _LIMIT_MEBIBYTES = 30.0
@@ -55,6 +57,8 @@ class StandIn:
     """Two objects in every frame, that move, at once."""
 
     checkpoint_name, checkpoint_sha256, batch_size = "stand-in", "0" * 64, DEFAULT_BATCH_SIZE
+    class_names = ("background", "car", "person")
+    settings = resolved(DetectionSettings(), Profile.TUTORIAL)
 
     def __init__(self) -> None:
         self._count = 0
@@ -73,5 +77,5 @@ class StandIn:
             scores=np.array([0.5 + share, 0.5], np.float32),
             class_ids=np.array([1, 2]),
             size=(width, height),
-            class_names=("background", "car", "person"),
+            class_names=self.class_names,
         )

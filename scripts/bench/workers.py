@@ -4,6 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -42,11 +43,12 @@ class Worker:
         python: Path | None = None,
     ) -> None:
         command = [str(python or sys.executable), "-m", "bench.worker", *function.split(":"), json.dumps(arguments)]
+        self._errors = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             text=True,
             env=dict(environment),
         )
@@ -65,22 +67,33 @@ class Worker:
         time.sleep(_PAUSE_SECONDS)
         return float(self._ask(name, arguments)["seconds"])
 
+    def seconds_each(self, name: str, *arguments: Any) -> float:
+        """The same for one of as many things as the call returns that it did."""
+        time.sleep(_PAUSE_SECONDS)
+        answer = self._ask(name, arguments)
+        return float(answer["seconds"]) / int(answer["value"])
+
     def _ask(self, name: str, arguments: Sequence[Any]) -> dict[str, Any]:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps([name, *arguments]) + "\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise WorkerError(f"the process has ended ({error})") from error
+            raise WorkerError(self._last_words()) from error
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        answer: dict[str, Any] = json.loads(line) if line else {"error": "the process has ended"}
+        answer: dict[str, Any] = json.loads(line) if line else {"error": self._last_words()}
         if "error" in answer:
-            raise WorkerError(answer["error"])
+            raise WorkerError((answer["error"].splitlines() or ["no message"])[0])
         return answer
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return f"the process has ended: {lines[-1] if lines else 'no message'}"
 
     def close(self) -> None:
         """End the process."""
@@ -89,6 +102,7 @@ class Worker:
                 stream.close()
         self._process.terminate()
         self._process.wait()
+        self._errors.close()
 
     def __enter__(self) -> "Worker":
         return self
