@@ -1,10 +1,8 @@
-"""What measurements share: turns, medians, the noise of a ratio, memory, and a line for each number."""
+"""What measurements share: turns, the noise of a ratio, memory, and a line for each number."""
 
 import resource
-import statistics
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +21,6 @@ def in_turns(functions: dict[str, Callable[[], float]], rounds: int) -> dict[str
         for name, function in functions.items():
             samples[name].append(function())
     return samples
-
-
-def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each, run in turns after one warm-up each."""
-    for function in functions.values():
-        function()
-    samples = in_turns({name: partial(seconds_of, function) for name, function in functions.items()}, rounds)
-    return {name: 1000 * statistics.median(values) for name, values in samples.items()}
 
 
 def seconds_of(function: Callable[[], object]) -> float:

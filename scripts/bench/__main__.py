@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_TORCH,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
+    parser.add_argument("parts", nargs="*", type=_part, metavar="PART")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers and every sample")
     parser.add_argument("--no-fail", action="store_true", help="exit status 0 whatever the numbers are")
     parser.add_argument("--baseline", default=BEFORE_ENGINES, metavar="REV", help="revision to compare with")
@@ -76,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="for the part pictures, instead of made ones")
     parser.add_argument("--video", type=Path, metavar="FILE", help="for video and memory, instead of a made one")
     return parser
+
+
+def _part(text: str) -> str:
+    if text not in PARTS:
+        raise argparse.ArgumentTypeError(f"there is no part {text!r}, expected one of {', '.join(PARTS)}")
+    return text
 
 
 def _count(text: str) -> int:

@@ -14,7 +14,7 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class ChildRun:
-    """One run: seconds by the clock, and the peak of its resident memory, without that of its children."""
+    """One run: seconds by the clock, and the peak of resident memory, of it or of a child that it waited for."""
 
     seconds: float
     peak_mebibytes: float

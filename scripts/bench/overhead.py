@@ -22,7 +22,7 @@ from ssd_detect.stages import StageTimes
 
 _ENGINES = ("tensorflow", "auto")
 _CODECS = ("read", "encode")
-_LIMIT_SHARE, _LIMIT_MILLISECONDS = 0.02, 3.0
+_LIMIT_SHARE, _LIMIT_MILLISECONDS, _LIMIT_DETECTIONS = 0.02, 3.0, 1.0
 
 
 def measure(options: Options) -> PartResult:
@@ -61,13 +61,16 @@ def judged(engine: str, stages: dict[str, list[float]], why: str = "") -> list[N
         return [
             Number(name, None, _LIMIT_MILLISECONDS, unit="ms", note=why),
             Number(f"{name}, of the network's time", None, _LIMIT_SHARE, note=why),
+            Number(f"overhead: {engine}, decode and nms", None, _LIMIT_DETECTIONS, unit="ms", note=why),
         ]
     middle = {stage: sorted(values)[len(values) // 2] for stage, values in stages.items()}
     network = middle.pop("network")
+    found = middle["decode"] + middle["nms"]
     spent = sum(seconds for stage, seconds in middle.items() if stage not in _CODECS)
     return [
         Number(name, 1000 * spent, _LIMIT_MILLISECONDS, unit="ms"),
         Number(f"{name}, of the network's time", spent / network, _LIMIT_SHARE),
+        Number(f"overhead: {engine}, decode and nms", 1000 * found, _LIMIT_DETECTIONS, unit="ms"),
     ]
 
 

@@ -4,8 +4,8 @@ The golden arrays hold far more candidates than pictures do: they are the output
 """
 
 from contextlib import ExitStack
+from functools import partial
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ def measure(options: Options) -> PartResult:
             taken |= {"loop": turns({"": workers["present"]}, f"loop {threshold}", options.rounds_or(5))[""]}
             numbers += judged(threshold, taken)
             samples |= {f"score {threshold}, {name}": values for name, values in taken.items()}
+        for profile in Profile:
+            name = f"profile {profile.value}"
+            samples[name] = turns({"": workers["present"]}, name, options.rounds_or(5))[""]
     table = [spread(f"{name}, {_CALLS} pictures", values) for name, values in samples.items()]
     return PartResult(numbers, table, samples)
 
@@ -63,8 +66,8 @@ def decoding_calls() -> Calls:
         golden = arrays["p0_scores"], arrays["p0_loc"]
     anchors = make_anchors("coco300")
 
-    def ours(threshold: float) -> None:
-        decoder = OutputDecoder(VOC20, resolved(DetectionSettings(threshold), Profile.TUTORIAL), StageTimes())
+    def ours(threshold: float, profile: Profile = Profile.TUTORIAL) -> None:
+        decoder = OutputDecoder(VOC20, resolved(DetectionSettings(threshold), profile), StageTimes())
         for _ in range(_CALLS):
             decoder(*golden, anchors, (500, 375))
 
@@ -72,8 +75,6 @@ def decoding_calls() -> Calls:
         for _ in range(_CALLS):
             found_boxes(*golden, anchors, threshold, 0.45)
 
-    calls: dict[str, Any] = {}
-    for threshold in _LIMIT_MILLISECONDS:
-        calls[f"{threshold}"] = lambda threshold=threshold: ours(threshold)
-        calls[f"loop {threshold}"] = lambda threshold=threshold: loop(threshold)
-    return calls
+    calls: Calls = {f"{threshold}": partial(ours, threshold) for threshold in _LIMIT_MILLISECONDS}
+    calls |= {f"loop {threshold}": partial(loop, threshold) for threshold in _LIMIT_MILLISECONDS}
+    return calls | {f"profile {profile.value}": partial(ours, min(_LIMIT_MILLISECONDS), profile) for profile in Profile}

@@ -1,6 +1,7 @@
 """Child processes that are asked in turn, so that what is compared shares a moment but no memory and no thread."""
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -43,13 +44,14 @@ class Worker:
         python: Path | None = None,
     ) -> None:
         command = [str(python or sys.executable), "-m", "bench.worker", *function.split(":"), json.dumps(arguments)]
-        self._errors = tempfile.TemporaryFile()
+        self._errors, path = tempfile.mkstemp()
+        Path(path).unlink()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            text=True,
+            bufsize=0,  # nothing is left to be written when a worker has ended
             env=dict(environment),
         )
         try:
@@ -76,8 +78,7 @@ class Worker:
     def _ask(self, name: str, arguments: Sequence[Any]) -> dict[str, Any]:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps([name, *arguments]) + "\n")
-            self._process.stdin.flush()
+            self._process.stdin.write(f"{json.dumps([name, *arguments])}\n".encode())
         except OSError as error:
             raise WorkerError(self._last_words()) from error
         return self._answer()
@@ -91,8 +92,8 @@ class Worker:
         return answer
 
     def _last_words(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        text = os.pread(self._errors, os.fstat(self._errors).st_size, 0).decode(errors="replace")
+        lines = text.strip().splitlines()
         return f"the process has ended: {lines[-1] if lines else 'no message'}"
 
     def close(self) -> None:
@@ -102,7 +103,7 @@ class Worker:
                 stream.close()
         self._process.terminate()
         self._process.wait()
-        self._errors.close()
+        os.close(self._errors)
 
     def __enter__(self) -> "Worker":
         return self
