@@ -39,8 +39,10 @@ def measure(options: Options) -> PartResult:
         samples = turns(workers, "run", options.rounds_or(12))
         found = {name: _outputs(worker, options.folder / "out.npz") for name, worker in workers.items()}
         engine = workers["ours, auto"].ask("engine") if "ours, auto" in workers else "none"
+        used = workers[_PLAIN_BF16].ask("precision") if _PLAIN_BF16 in workers else "nothing"
     table = [spread(name, values) for name, values in samples.items()]
     table += [f"  {name:<44} not measured: {why}" for name, why in absent.items()]
+    table.append(f"  {_PLAIN_BF16} computes in {used}")
     return PartResult([*judged(samples, engine), agreement(found)], table, samples)
 
 

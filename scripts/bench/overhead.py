@@ -6,6 +6,7 @@ The stages are those that `Detector` measures itself; what no stage accounts for
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.clips import shrunk
@@ -63,7 +64,7 @@ def judged(engine: str, stages: dict[str, list[float]], why: str = "") -> list[N
             Number(f"{name}, of the network's time", None, _LIMIT_SHARE, note=why),
             Number(f"overhead: {engine}, decode and nms", None, _LIMIT_DETECTIONS, unit="ms", note=why),
         ]
-    middle = {stage: sorted(values)[len(values) // 2] for stage, values in stages.items()}
+    middle = {stage: median(values) for stage, values in stages.items()}
     network = middle.pop("network")
     found = middle["decode"] + middle["nms"]
     spent = sum(seconds for stage, seconds in middle.items() if stage not in _CODECS)
