@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             chosen.torch_python,
             chosen.pictures,
             chosen.video,
+            tuple(chosen.engine or Options.engines),
         )
         told = {part: _measured(part, options) for part in chosen.parts or PARTS}
     if chosen.json is not None:
@@ -75,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--torch-python", type=Path, metavar="PATH", help="an interpreter that has PyTorch; see below")
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="for the part pictures, instead of made ones")
     parser.add_argument("--video", type=Path, metavar="FILE", help="for video and memory, instead of a made one")
+    parser.add_argument(
+        "--engine", action="append", metavar="NAME", help="for overhead, video and pictures; repeatable"
+    )
     return parser
 
 

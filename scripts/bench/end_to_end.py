@@ -29,7 +29,6 @@ from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.settings import CheckpointSettings
 from ssd_detect.stages import StageTimes
 
-_ENGINES = ("tensorflow", "auto")
 _LIMIT_BARE, _LIMIT_LOOP = 0.95, 1.5
 
 
@@ -71,7 +70,7 @@ def _opened(
 ) -> tuple[dict[str, Worker], dict[str, str]]:
     """A worker for each engine, and why one cannot work."""
     workers, absent = {}, {}
-    for engine in _ENGINES:
+    for engine in options.engines:
         try:
             worker = Worker(function, {"engine": engine, **arguments}, options.environment())
         except WorkerError as error:

@@ -23,6 +23,7 @@ class Options:
         torch_python: an interpreter that has PyTorch.
         pictures: a folder of pictures, instead of made ones.
         video: a video, instead of a made one.
+        engines: of the program, for the parts that go through the whole of it.
     """
 
     folder: Path
@@ -32,6 +33,7 @@ class Options:
     torch_python: Path | None = None
     pictures: Path | None = None
     video: Path | None = None
+    engines: tuple[str, ...] = ("tensorflow", "auto")
 
     def rounds_or(self, usual: int) -> int:
         """So many rounds."""

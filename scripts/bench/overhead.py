@@ -21,7 +21,6 @@ from ssd_detect.media.picture_files import save_picture
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.stages import StageTimes
 
-_ENGINES = ("tensorflow", "auto")
 _CODECS = ("read", "encode")
 _LIMIT_SHARE, _LIMIT_MILLISECONDS, _LIMIT_DETECTIONS = 0.02, 3.0, 1.0
 
@@ -31,7 +30,7 @@ def measure(options: Options) -> PartResult:
     numbers: list[Number] = []
     table: list[str] = []
     samples: dict[str, list[float]] = {}
-    for engine in _ENGINES:
+    for engine in options.engines:
         try:
             with Worker("bench.overhead:frame_calls", {"engine": engine}, options.environment()) as worker:
                 stages = _stages(worker, options)
