@@ -1,41 +1,47 @@
-"""What the benchmarks share: side-by-side times, memory, and a line for each number."""
+"""What measurements share: turns, the noise of a ratio, memory, and a line for each number."""
 
 import resource
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ssd_detect.arrays import Pixels
-from ssd_detect.settings import DEFAULT_BATCH_SIZE
+import numpy as np
 
-if TYPE_CHECKING:  # it imports TensorFlow
-    from ssd_detect.detector import Detector
+_RESAMPLES = 2000
 
 
 def report(what: str, value: str, target: str = "") -> None:
     print(f"  {what:<58} {value:>16}   {target}")
 
 
-def medians(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each, run in turns after one warm-up each."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for i in range(rounds + 1):
+def in_turns(functions: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """What each returns, `rounds` times, all of them in each round: what disturbs the machine disturbs all alike."""
+    samples: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds):
         for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if i:
-                times[name].append(1000 * (time.perf_counter() - start))
-    return {name: statistics.median(values) for name, values in times.items()}
+            samples[name].append(function())
+    return samples
 
 
-def bare_seconds(detector: "Detector", pictures: list[Pixels]) -> float:
-    """Of the session calls alone; pictures of one size go through together, as in a run."""
+def seconds_of(function: Callable[[], object]) -> float:
     start = time.perf_counter()
-    for i in range(0, len(pictures), DEFAULT_BATCH_SIZE):
-        detector._run_network(pictures[i : i + DEFAULT_BATCH_SIZE])
+    function()
     return time.perf_counter() - start
+
+
+def ratio_interval(upper: Sequence[float], lower: Sequence[float]) -> tuple[float, float]:
+    """95 % interval of the ratio of two medians, by resampling the rounds that both were measured in.
+
+    Efron's percentile bootstrap on pairs: a round that was slow for both counts for both. The seed is fixed.
+
+    Args:
+        upper, lower: a sample a round each, of as many rounds.
+    """
+    pairs = np.array([upper, lower])  # (2, rounds)
+    chosen = np.random.default_rng(0).integers(0, pairs.shape[1], (_RESAMPLES, pairs.shape[1]))
+    over, under = np.median(pairs[:, chosen], axis=2)  # (resamples,) each
+    low, high = np.percentile(over / under, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def resident_mebibytes() -> float:

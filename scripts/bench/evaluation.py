@@ -1,18 +1,15 @@
 """How long an evaluation takes, without the network: 5,000 pictures, 20 classes, a million detections at score 0.01.
 
-    .venv/bin/python scripts/benchmark_evaluation.py [--pictures N] [--detections N]
-
 The data are made: about three objects a picture, three detections near each, the rest anywhere with low scores.
 """
 
-import argparse
-import time
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
-from measuring import report
+from measuring import seconds_of
 
+from bench.number import Number, PartResult
+from bench.options import Options
 from ssd_detect.arrays import Doubles, Integers
 from ssd_detect.classes import VOC20
 from ssd_detect.evaluation.bootstrap import BootstrapSettings, WeightedRun, mean_ap_interval
@@ -28,7 +25,9 @@ from ssd_detect.evaluation.overlap import box_areas
 from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 
 SIDE = 500.0  # pixels: the longer side of VOC's pictures
-Result = TypeVar("Result")
+_LIMIT_SECONDS = 10.0
+_PROMISED = "VOC07, VOC10+ and COCO"
+_PER_PICTURE = 200  # detections
 
 
 def made_boxes(generator: np.random.Generator, n: int) -> Doubles:
@@ -65,39 +64,32 @@ def made_predictions(generator: np.random.Generator, truth: TruthTable, per_pict
     return PredictionTable(picture, class_id, boxes, score, truth.num_pictures)
 
 
-def timed(what: str, function: Callable[[], Result], target: str = "") -> Result:
-    start, cpu_start = time.perf_counter(), time.process_time()
-    result = function()
-    report(what, f"{time.perf_counter() - start:.2f} s", f"{time.process_time() - cpu_start:.2f} s of CPU  {target}")
-    return result
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=int, default=5000, metavar="N")
-    parser.add_argument("--detections", type=int, default=200, metavar="N", help="in each picture")
-    chosen = parser.parse_args()
+def measure(options: Options) -> PartResult:
+    """Each step once."""
     generator = np.random.default_rng(0)
-    truth = made_truth(generator, chosen.pictures)
-    found, others = (made_predictions(generator, truth, chosen.detections) for _ in range(2))
-    print(f"\n{truth.num_pictures} pictures, {len(truth)} objects, {len(found)} detections")
-    result = timed("VOC07, VOC10+ and COCO", lambda: evaluate(truth, found, VOC20), "under 10 s")
-    for one in result.voc:
-        report(f"    mean AP, {one.metric}", f"{one.mean_ap:.4f}")
+    truth = made_truth(generator, 50 if options.tiny else 5000)
+    found, others = (made_predictions(generator, truth, _PER_PICTURE) for _ in range(2))
+    taken = {name: seconds_of(step) for name, step in _steps(truth, found, others).items()}
+    numbers = [
+        Number(f"evaluation: {name}", value, _LIMIT_SECONDS if name == _PROMISED else None, unit="s")
+        for name, value in taken.items()
+    ]
+    told = f"  {truth.num_pictures} pictures, {len(truth)} objects, {len(found)} detections"
+    return PartResult(numbers, [told], {name: [value] for name, value in taken.items()})
+
+
+def _steps(truth: TruthTable, found: PredictionTable, others: PredictionTable) -> dict[str, Callable[[], object]]:
     matches = match(truth, best_objects(truth, found), 0.5)
     run = WeightedRun.of(truth, found, matches, VOC20)
-    timed(
-        "bootstrap, 200 resamples", lambda: mean_ap_interval(run, truth.num_pictures, "voc10", BootstrapSettings(200))
-    )
-    timed("comparison, 200 resamples", lambda: compare(truth, found, others, VOC20, settings=BootstrapSettings(200)))
-    curves = result.voc[0].classes
-    timed("thresholds", lambda: (thresholds_for_precision(curves, 0.9), thresholds_for_f1(curves)))
-    timed("confusion matrix at score 0.01", lambda: confusion_matrix(truth, found, VOC20, score_threshold=0.01))
-    timed("kinds of errors at score 0.01", lambda: error_kinds(truth, found, VOC20, score_threshold=0.01))
-    timed("AP by size", lambda: ap_by_size(truth, found, VOC20))
-    timed("calibration", lambda: calibration(found, matches))
-
-
-if __name__ == "__main__":
-    main()
+    curves = evaluate(truth, found, VOC20).voc[0].classes
+    resamples = BootstrapSettings(200)
+    return {
+        _PROMISED: lambda: evaluate(truth, found, VOC20),
+        "bootstrap, 200 resamples": lambda: mean_ap_interval(run, truth.num_pictures, "voc10", resamples),
+        "comparison, 200 resamples": lambda: compare(truth, found, others, VOC20, settings=resamples),
+        "thresholds": lambda: (thresholds_for_precision(curves, 0.9), thresholds_for_f1(curves)),
+        "confusion matrix at score 0.01": lambda: confusion_matrix(truth, found, VOC20, score_threshold=0.01),
+        "kinds of errors at score 0.01": lambda: error_kinds(truth, found, VOC20, score_threshold=0.01),
+        "AP by size": lambda: ap_by_size(truth, found, VOC20),
+        "calibration": lambda: calibration(found, matches),
+    }
