@@ -241,7 +241,7 @@ class TestPictures:
         assert len(found) == 24
         assert {(one.dtype, one.shape) for one in found} == {(np.dtype(np.float32), (300, 300, 3))}
         assert min(one.min() for one in found) >= 0
-        assert max(one.max() for one in found) <= 255
+        assert max(one.max() for one in found) <= 255 + 1e-3  # the weights of a filter add up to about 1
         assert len({one.tobytes() for one in found}) == 24
 
     def test_no_folder(self, tmp_path: Path) -> None:
