@@ -31,18 +31,19 @@ _TARGETS = {Precision.FLOAT32: "", Precision.FLOAT16: "within 0.1 points", Preci
 
 
 def main() -> None:
-    arguments = _arguments()
+    arguments = parsed(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         source = _write_source(Path(folder) / "float32.safetensors")
         for precision in Precision:
             file = source if precision is Precision.FLOAT32 else _converted(source, precision)
-            value = _mean_ap(file, arguments)
+            value = mean_ap(arguments, "--checkpoint", str(file))
             size = f"{file.stat().st_size / 1e6:.1f} MB"
             report(f"{precision.value}, {size}", f"{100 * value:.2f} mAP", _TARGETS[precision])
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parsed(description: str | None) -> argparse.Namespace:
+    """A data set, how many of its pictures, and how many threads."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=int, default=None)
     parser.add_argument("--threads", type=int, default=2)
@@ -73,9 +74,9 @@ def _converted(source: Path, precision: Precision) -> Path:
     return target
 
 
-def _mean_ap(file: Path, arguments: argparse.Namespace) -> float:
-    """By the program itself; 0 to 1."""
-    command = [sys.executable, "-m", "ssd_detect", "eval", str(arguments.folder), "--checkpoint", str(file)]
+def mean_ap(arguments: argparse.Namespace, *more: str) -> float:
+    """By the program itself, with more options of `eval`; 0 to 1."""
+    command = [sys.executable, "-m", "ssd_detect", "eval", str(arguments.folder), *more]
     options = ["--metric", "voc07", "--max-detections", "200", "--threads", str(arguments.threads), "--json", "-"]
     limit = [] if arguments.limit is None else ["--limit", str(arguments.limit)]
     done = subprocess.run([*command, *options, *limit], check=True, stdout=subprocess.PIPE)
