@@ -240,7 +240,7 @@ class TestEnd:
             network.run_selected(inputs(checkpoint, 0), np.full(21, 0.5, np.float32))
 
     def test_failing_calls_are_one_line(self, network: Network) -> None:
-        wrong = np.zeros((1, 300, 300, 2), np.float32)
+        wrong = np.zeros((1, 300), np.float32)
         with pytest.raises(
             DeviceError, match=f"engine {network.runs_on.engine.value} cannot run the network on CPU"
         ) as caught:
