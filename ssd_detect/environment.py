@@ -7,6 +7,7 @@ folders of the user, and for what its child processes are to know.
 import faulthandler
 import gc
 import getpass
+import importlib
 import os
 import platform
 import signal
@@ -17,7 +18,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 import platformdirs
 
@@ -89,6 +90,28 @@ def terminated_in_order() -> Iterator[None]:
 def hide_gpus() -> None:
     """Leave every GPU untouched: CUDA then reports none; works only before TensorFlow's import."""
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+
+
+def import_untracked(name: str) -> Any:
+    """Import a package that reports to its maker, over the network, that it is used, without letting it.
+
+    onnxruntime (1.32 on Linux) does so from its own code, and asks a variable, once, whether it may; openvino (2026)
+    through a second package, and does without where that is missing. Neither sees a change after the import.
+
+    Raises:
+        ImportError: as an import.
+    """
+    hidden = {"openvino_telemetry": None} if "openvino_telemetry" not in sys.modules else {}
+    is_set = "ORT_DISABLE_TELEMETRY" in os.environ
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    sys.modules.update(hidden)  # type: ignore[arg-type] # None is what keeps a module from being imported
+    try:
+        return importlib.import_module(name)
+    finally:
+        for module in hidden:
+            sys.modules.pop(module, None)
+        if not is_set:
+            os.environ.pop("ORT_DISABLE_TELEMETRY", None)
 
 
 def variables() -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import seeded
 import tensorflow as tf
@@ -18,6 +17,7 @@ from safetensors import safe_open
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.conventions import AnchorClip, ResizeRule
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.conversion.convert import ConversionReport, convert
@@ -31,6 +31,7 @@ from ssd_detect.model.manifest import manifest
 from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata, written_metadata
 from ssd_detect.settings import CheckpointSettings
 
+onnxruntime = import_untracked("onnxruntime")
 CLASSES = ("background", *(f"thing {i}" for i in range(20)))
 NAMES = {
     FileFormat.TENSORFLOW: "out.ckpt",

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
+from ssd_detect.environment import import_untracked
 
 PICTURE = Path(__file__).parent / "media" / "astronaut.png"
 ENGINES = ("onnxruntime", "openvino", "opencv")
@@ -18,6 +19,7 @@ ENGINES = ("onnxruntime", "openvino", "opencv")
 RUN = """
 import sys
 from ssd_detect.cli.main import program
+from ssd_detect.environment import import_untracked
 status = program(sys.argv[1:], prog_name="ssd-detect", standalone_mode=False)
 print("imported:", [m for m in ("tensorflow", "keras", "h5py") if m in sys.modules], "status:", int(status or 0))
 """
@@ -59,8 +61,7 @@ def test_finds_the_same_without_tensorflow(
 
 
 def test_results_tell_the_precision(tmp_path: Path) -> None:
-    import openvino
-
+    openvino = import_untracked("openvino")
     done = run("image", PICTURE, "-o", tmp_path, "--engine", "openvino", "--precision", "bf16", "-f", "json")
     if "BF16" not in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
         assert "DeviceError: precision bf16 needs a processor with" in done.stderr

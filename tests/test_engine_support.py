@@ -7,6 +7,7 @@ import pytest
 
 from ssd_detect.batch.settings import JobSettings
 from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines.calibration import calibration_id
 from ssd_detect.engines.support import PRECISIONS, candidates, check_supported
 from ssd_detect.errors import SettingError
 from ssd_detect.media.video.sources.settings import SourceSettings
@@ -116,3 +117,15 @@ def job(kind: str, session: SessionSettings) -> JobSettings | VideoJobSettings:
     if kind == "pictures":
         return JobSettings(*shared, session=session)
     return VideoJobSettings(*shared, Products(), SourceSettings(), Selection(), EncodingSettings(), session=session)
+
+
+def test_calibration_pictures_are_told_apart(tmp_path: Path) -> None:
+    known = {calibration_id(None), calibration_id(tmp_path)}
+    for path in (tmp_path / "a.jpg", tmp_path / "below" / "b.jpg"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x")
+        known.add(calibration_id(tmp_path))
+    (tmp_path / "a.jpg").write_bytes(b"longer")
+    known.add(calibration_id(tmp_path))
+    assert len(known) == 5
+    assert calibration_id(tmp_path) in known

@@ -24,6 +24,7 @@ from ssd_detect.engines.open import open_converted, open_network
 from ssd_detect.engines.opencv_network import OpenCvNetwork
 from ssd_detect.engines.openvino_network import OpenVinoNetwork
 from ssd_detect.engines.reference import compute_reference, read_reference
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import ClosedError, DeviceError, MissingPackageError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.resize import resized
@@ -194,8 +195,7 @@ class TestOpening:
         assert not entry_of(never_made).has(MODEL)
 
     def test_no_gpu_for_onnxruntime(self, checkpoint: Checkpoint) -> None:
-        import onnxruntime
-
+        onnxruntime = import_untracked("onnxruntime")
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
             expected = "does not start in onnxruntime"
         else:
@@ -215,8 +215,7 @@ class TestOpening:
         network.close()
 
     def test_bf16(self, checkpoint: Checkpoint, entry: Entry) -> None:
-        import openvino
-
+        openvino = import_untracked("openvino")
         asked = replace(CPU, engine=EngineName.OPENVINO, precision=Arithmetic.BF16)
         if "BF16" not in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
             with pytest.raises(DeviceError, match="precision bf16 needs a processor with AVX-512 BF16 or AMX"):
@@ -241,7 +240,7 @@ class TestEnd:
             network.run_selected(inputs(checkpoint, 0), np.full(21, 0.5, np.float32))
 
     def test_failing_calls_are_one_line(self, network: Network) -> None:
-        wrong = np.zeros((1, 300, 300, 2), np.float32)
+        wrong = np.zeros((1, 300), np.float32)
         with pytest.raises(
             DeviceError, match=f"engine {network.runs_on.engine.value} cannot run the network on CPU"
         ) as caught:

@@ -34,6 +34,7 @@ RUNS: dict[str, Callable[[str, str], list[list[str]]]] = {
         ["path", "ssd_300_vgg_voc"],
         ["info", "ssd_300_vgg_voc", "--guess", PICTURE],
         ["convert", "ssd_300_vgg_voc", f"{folder}.safetensors", "--precision", "int8"],
+        ["convert", "ssd_300_vgg_voc", f"{folder}.onnx"],
     ],
     "explain": lambda clip, folder: [[PICTURE, "--box", "1", "-o", f"{folder}/why.png", "--device", "cpu"]],
     "eval": lambda clip, folder: evaluations(Path(folder)),
@@ -85,6 +86,15 @@ def test_loading(tmp_path: Path) -> None:
     done, asked = run(tmp_path, "-c", "import ssd_detect\nwith ssd_detect.Detector() as d: print(d.checkpoint_name)")
     assert (done.returncode, asked) == (0, "")
     assert done.stdout == "ssd_300_vgg_voc\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["onnxruntime", "openvino"])
+def test_engines_do_not_report_that_they_are_used(module: str, tmp_path: Path) -> None:
+    """onnxruntime reports some seconds after its import."""
+    start = "import time; from ssd_detect.environment import import_untracked\n"
+    done, asked = run(tmp_path, "-c", f"{start}import_untracked({module!r}); time.sleep(15); print('well')")
+    assert (done.returncode, done.stdout, asked) == (0, "well\n", "")
 
 
 PYTHON = "import socket; socket.create_connection(('127.0.0.1', 9))"

@@ -8,9 +8,8 @@ from ssd_detect.files import file_stamp
 
 
 def calibration_id(folder: Path | None) -> str:
-    """Short; of the files in the folder, by name, size and time; of those that ship, our version."""
+    """Short; of the files in the folder and below it, by name, size and time; of those that ship, our version."""
     if folder is None:
         return f"shipped-{__version__}"
-    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    told = [f"{path.name} {file_stamp(path)}" for path in files]
+    told = [f"{path} {file_stamp(path)}" for path in sorted(folder.rglob("*")) if path.is_file()]
     return hashlib.sha256("\n".join([str(folder.resolve()), *told]).encode()).hexdigest()[:16]

@@ -1,12 +1,12 @@
 """The packages that engines come in: which are there, and what to install."""
 
-import importlib
 from collections.abc import Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ssd_detect.conventions import EngineName
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import MissingPackageError
 
 
@@ -73,7 +73,7 @@ def imported(engine: EngineName) -> Any:
     """
     package = PACKAGES[engine]
     try:
-        return importlib.import_module(package.module)
+        return import_untracked(package.module)
     except ImportError as error:
         raise MissingPackageError(
             f"engine {engine.value} needs the package {package.module} ({error}): {install_line(engine)}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import MissingPackageError, OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
@@ -87,8 +88,7 @@ def _format(file_format: FileFormat) -> _Format:
 
 def _onnx() -> _Format:
     try:
-        import onnxruntime  # noqa: F401  # for the proof; better missed now than after the writing
-
+        import_untracked("onnxruntime")  # for the proof; better missed now than after the writing
         from ssd_detect.model.conversion.to_onnx import read_onnx, write_onnx
     except ImportError as error:
         raise MissingPackageError(

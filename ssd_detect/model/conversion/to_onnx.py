@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ssd_detect import __version__
 from ssd_detect.arrays import Floats, Pixels
+from ssd_detect.environment import import_untracked
 from ssd_detect.model.conversion.onnx_nodes import OnnxNodes
 from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
 from ssd_detect.model.conversion.quantise import Stored
@@ -54,8 +55,7 @@ def _value(name: str, *shape: int) -> Any:
 
 def read_onnx(path: Path, outgoing: Outgoing) -> ReadBack:
     """The file as onnxruntime runs it on the CPU; its weights as the onnx library reads them."""
-    import onnxruntime  # not needed for writing
-
+    onnxruntime = import_untracked("onnxruntime")  # not needed for writing
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only: it warns of GPUs that it cannot look for
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
