@@ -7,12 +7,13 @@ detections, one picture at a time, all ways in turns. A way that this machine do
 """
 
 import argparse
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from measuring import medians, report
+from measuring import in_turns, report, seconds_of
 from precision_numbers import mean_ap, parsed
 
 from ssd_detect.conventions import Arithmetic, EngineName
@@ -59,10 +60,13 @@ def _milliseconds(threads: int) -> dict[tuple[EngineName, Arithmetic], float]:
     picture = read_picture(_PICTURE)
     with ExitStack() as stack:
         detectors = {_name(way): (way, stack.enter_context(made)) for way, made in _opened(threads)}
-        calls: dict[str, Callable[[], object]] = {
-            name: partial(detector, picture) for name, (_, detector) in detectors.items()
+        for _, detector in detectors.values():
+            detector(picture)
+        calls: dict[str, Callable[[], float]] = {
+            name: partial(seconds_of, partial(detector, picture)) for name, (_, detector) in detectors.items()
         }
-        return {detectors[name][0]: value for name, value in medians(calls, _ROUNDS).items()}
+        samples = in_turns(calls, _ROUNDS)
+        return {detectors[name][0]: 1000 * statistics.median(seconds) for name, seconds in samples.items()}
 
 
 def _opened(threads: int) -> Iterator[tuple[tuple[EngineName, Arithmetic], Detector]]:
