@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from ssd_detect.arrays import Floats, Integers, Pixels
 from ssd_detect.conventions import ResizeRule
 
 _HALF = np.float32(0.5)
+# Interpolated at once: fewer mean more calls, more mean arrays that the system gives, and clears, anew each time.
+_ROWS = 32
 
 
 def resized(picture: Pixels, side: int, rule: ResizeRule) -> Floats:
@@ -44,20 +47,19 @@ def resized_batch(pictures: Sequence[Pixels], side: int, rule: ResizeRule) -> Fl
 class _Pairs(NamedTuple):
     """Between which two samples of an axis each output lies: numbers of the lower ones, of the upper ones, shares."""
 
-    lower: Integers
-    upper: Integers
-    share: Floats  # of the upper one
+    lower: Integers  # (side,)
+    upper: Integers  # (side,)
+    share: Floats  # of the upper one, once for each number of a sample: (side * channels,)
 
 
 @lru_cache(maxsize=64)
 def _pairs(source: int, side: int, channels: int, *, half_pixel: bool) -> _Pairs:
-    """Of an axis of `source` samples of `channels` numbers each, (side * channels,) each; float32 as TensorFlow has."""
+    """Of an axis of `source` samples of `channels` numbers each; float32 as TensorFlow has."""
     scale = np.float32(source) / np.float32(side)
     outputs = np.arange(side, dtype=np.float32)
     positions = (outputs + _HALF) * scale - _HALF if half_pixel else outputs * scale
     floors = np.floor(positions)
     lower, upper = (np.clip(floors.astype(np.int64) + step, 0, source - 1) for step in (0, 1))
-    lower, upper = (np.add.outer(i * channels, np.arange(channels)).reshape(-1) for i in (lower, upper))
     pairs = _Pairs(lower, upper, np.repeat(positions - floors, channels))
     for table in pairs:
         table.flags.writeable = False  # kept for all threads
@@ -69,19 +71,26 @@ def _interpolate(picture: Pixels, out: Floats, *, half_pixel: bool) -> None:
     height, width, side = *picture.shape[:2], len(out)
     ys = _pairs(height, side, 1, half_pixel=half_pixel)
     xs = _pairs(width, side, 3, half_pixel=half_pixel)
-    rows = picture.reshape(height, width * 3).take(np.concatenate([ys.lower, ys.upper]), axis=0)  # (2 side, 3 W)
-    left = rows.take(xs.lower, axis=1).astype(np.float32)  # (2 side, 3 side)
-    mixed = rows.take(xs.upper, axis=1).astype(np.float32)
-    _blend(left, mixed, xs.share, out=mixed)
-    top, bottom = mixed[:side], mixed[side:]
-    _blend(top, bottom, ys.share[:, np.newaxis], out=out.reshape(side, side * 3))
+    samples, mixed = picture.reshape(height, width * 3), out.reshape(side, side * 3)
+    for start in range(0, side, _ROWS):
+        block = slice(start, start + _ROWS)
+        numbers = np.concatenate([ys.lower[block], ys.upper[block]])
+        rows = samples.take(numbers, axis=0, mode="clip")  # (2 _ROWS, 3 W); the mode saves a copy
+        pixels = cv2.cvtColor(rows.reshape(-1, width, 3), cv2.COLOR_RGB2RGBA).view(np.uint32)[..., 0]  # (2 _ROWS, W)
+        left, right = (_pixels_at(columns, pixels) for columns in (xs.lower, xs.upper))  # (2 _ROWS, 3 side)
+        both: Floats = np.asarray(cv2.subtract(right, left, dtype=cv2.CV_32F), np.float32)
+        both *= xs.share
+        both += left
+        top, bottom = np.split(both, 2)
+        bottom -= top
+        bottom *= ys.share[block, np.newaxis]
+        np.add(top, bottom, out=mixed[block])
 
 
-def _blend(first: Floats, second: Floats, share: Floats, out: Floats) -> None:
-    """first + (second - first) * share; overwrites `second`."""
-    np.subtract(second, first, out=second)
-    np.multiply(second, share, out=second)
-    np.add(first, second, out=out)
+def _pixels_at(columns: Integers, pixels: NDArray[np.uint32]) -> Pixels:
+    """(n, W) RGBA to (n, 3 columns): four bytes are gathered as one number, three would be by a copying loop."""
+    gathered = pixels.take(columns, axis=1, mode="clip").view(np.uint8).reshape(len(pixels), -1, 4)
+    return np.asarray(cv2.cvtColor(gathered, cv2.COLOR_RGBA2RGB), np.uint8).reshape(len(pixels), -1)
 
 
 # Multiply-adds up to which OpenBLAS, NumPy's on Linux and Windows, makes a matrix product in the thread that asks for
