@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
+from ssd_detect.engines.children import quiet_environment
 from ssd_detect.engines.converted import key_of
 from ssd_detect.environment import quick_imports
 from ssd_detect.errors import CheckpointError
@@ -23,7 +24,7 @@ from ssd_detect.settings import CheckpointSettings
 from tests.tensorflow_files import write_v2
 
 SHIPPED = CheckpointSettings("ssd_300_vgg_voc")
-VERBS = ["checkpoints", "dataset", "doctor", "eval", "explain", "image", "video"]
+VERBS = ["benchmark", "checkpoints", "dataset", "doctor", "eval", "explain", "image", "video"]
 
 # Runs a whole command line, then tells which of all modules it has imported, and what has become of the process.
 WALK = """
@@ -100,6 +101,16 @@ class TestImports:
         output = str(tmp_path / "out.png")
         told = walk("image", str(media / "astronaut.png"), "-o", output, TF_USE_LEGACY_KERAS="0")
         assert (told["status"], told["legacy"]) == (0, "0")
+
+    @pytest.mark.parametrize(("own", "expected"), [(None, "1"), ("0", "0")])
+    def test_child_processes_do_without_keras_too(
+        self, own: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+        if own is not None:
+            monkeypatch.setenv("TF_USE_LEGACY_KERAS", own)
+        assert quiet_environment(hide_gpus=True)["TF_USE_LEGACY_KERAS"] == expected
+        assert os.environ.get("TF_USE_LEGACY_KERAS") == own
 
     def test_the_library_leaves_the_process_alone(self) -> None:
         code = (

@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from ssd_detect.environment import variables
+from ssd_detect.environment import variables, without_keras
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from ssd_detect.engines.{module} import main; main()"
 
@@ -16,7 +16,7 @@ def command(module: str, *arguments: str) -> list[str]:
 def quiet_environment(*, hide_gpus: bool) -> dict[str, str]:
     """Variables for a child that imports TensorFlow."""
     hidden = {"CUDA_VISIBLE_DEVICES": "-1"} if hide_gpus else {}
-    return {**variables(), "TF_CPP_MIN_LOG_LEVEL": "3", **hidden}
+    return {**without_keras(), **variables(), "TF_CPP_MIN_LOG_LEVEL": "3", **hidden}
 
 
 def death(status: int) -> str:
