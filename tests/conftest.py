@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,11 @@ MEDIA = TESTS / "media"
 _HOME_OF_NOBODY = tempfile.mkdtemp(prefix="ssd-detect-home-")
 atexit.register(shutil.rmtree, _HOME_OF_NOBODY, ignore_errors=True)
 os.environ["SSD_DETECT_HOME"] = _HOME_OF_NOBODY
+
+# A script starts its background processes with SIGINT ignored, which Python keeps and every child inherits: those that
+# tests interrupt would go on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
