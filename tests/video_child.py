@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ssd_detect.benchmark.memory import peak_bytes
 from ssd_detect.cli import startup
 from ssd_detect.cli.main import main
 from ssd_detect.stages import StageTimes
@@ -61,11 +62,10 @@ def _limit_files(num_bytes: int) -> None:
 
 
 def _note_memory() -> None:
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    most = peak_bytes()
+    assert most is not None  # Windows does not tell
     with Path("memory").open("a") as file:
-        file.write(f"{most}\n")
+        file.write(f"{most / 2**20}\n")
 
 
 def _run(plan: dict[str, Any]) -> None:

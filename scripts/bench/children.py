@@ -1,11 +1,12 @@
 """Whole runs of the command line: how long, and how much memory at most."""
 
-import os
 import subprocess
-import time
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+_ONE_RUN = Path(__file__).with_name("one_run.py")
 
 
 class RunError(Exception):
@@ -28,13 +29,17 @@ def timed_run(command: Sequence[str], environment: Mapping[str, str], folder: Pa
     """
     log = Path(environment["SSD_DETECT_HOME"]).with_name("stderr.txt")
     with log.open("wb") as stderr:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env=environment, cwd=folder
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", _ONE_RUN, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=environment,
+            cwd=folder,
+            text=True,
+            check=True,
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    seconds, peak_kibibytes, status = done.stdout.split()
+    if status != "0":
         raise RunError((log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1])
-    return ChildRun(seconds, usage.ru_maxrss / 1024)  # Linux counts in KiB
+    return ChildRun(float(seconds), int(peak_kibibytes) / 1024)  # Linux counts in KiB
