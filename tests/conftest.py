@@ -53,6 +53,14 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def empty_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """No network is made ready here for any engine, whatever other tests have left in the home that all share."""
+    with tempfile.TemporaryDirectory(prefix="ssd-detect-home-", ignore_cleanup_errors=True) as home:
+        monkeypatch.setenv("SSD_DETECT_HOME", home)
+        yield Path(home)
+
+
+@pytest.fixture
 def looker(monkeypatch: pytest.MonkeyPatch) -> "Looker":
     """Stands in for the network of every `ssd-detect video` in this process."""
     from tests.video_runs import Looker

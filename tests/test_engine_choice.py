@@ -80,6 +80,7 @@ def test_a_new_version_is_another_condition(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("empty_home")
 def test_measures_once_and_takes_the_fastest(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     chosen = choose(checkpoint, CPU, told.append)

@@ -109,6 +109,7 @@ def test_without_effect_where_no_network_runs(tmp_path: Path) -> None:
     assert "--engine, --precision: without effect with --from-raw" in done.stderr
 
 
+@pytest.mark.usefixtures("empty_home")
 def test_auto_says_nothing_of_its_own_when_it_takes_tensorflow(tmp_path: Path) -> None:
     """Which greets on the error stream."""
     entry = entry_of(load_checkpoint(CheckpointSettings("ssd_300_vgg_voc")))

@@ -40,15 +40,9 @@ def checkpoint(seeded_checkpoint: Callable[[int], Path]) -> Checkpoint:
     return load_checkpoint(CheckpointSettings(str(seeded_checkpoint(300))))
 
 
-@pytest.fixture(scope="module")
-def notes() -> list[str]:
-    """What was told while the networks were opened."""
-    return []
-
-
 @pytest.fixture(scope="module", params=ENGINES)
-def network(request: pytest.FixtureRequest, checkpoint: Checkpoint, notes: list[str]) -> Iterator[Network]:
-    opened = open_network(checkpoint, replace(CPU, engine=request.param), notes.append)
+def network(request: pytest.FixtureRequest, checkpoint: Checkpoint) -> Iterator[Network]:
+    opened = open_network(checkpoint, replace(CPU, engine=request.param))
     yield opened
     opened.close()
 
@@ -130,16 +124,17 @@ class TestOpening:
         assert network.runs_on[2:] == ("CPU", Arithmetic.FLOAT32)
         assert network.runs_on.version[0].isdigit()
 
-    def test_makes_ready_once_and_proves_each(
-        self, network: Network, checkpoint: Checkpoint, notes: list[str], entry: Entry
-    ) -> None:
-        assert [note for note in notes if "making" in note] == [
-            f"onnxruntime: making {checkpoint.name} ready for it (once, some 10 s)"
-        ]
-        proofs = {name.split()[0]: found for name, found in entry.told("proofs").items()}
-        found = proofs[network.runs_on.engine.value]
-        assert found["scores"] < 1e-4
-        assert found["same_detections"] is True
+    @pytest.mark.usefixtures("empty_home")
+    def test_makes_ready_once_and_proves_each(self, checkpoint: Checkpoint) -> None:
+        notes: list[str] = []
+        for engine in ENGINES:
+            open_network(checkpoint, replace(CPU, engine=engine), notes.append).close()
+        assert notes == [f"onnxruntime: making {checkpoint.name} ready for it (once, some 10 s)"]
+        proofs = {name.split()[0]: found for name, found in entry_of(checkpoint).told("proofs").items()}
+        assert {*proofs} == {engine.value for engine in ENGINES}
+        for found in proofs.values():
+            assert found["scores"] < 1e-4
+            assert found["same_detections"] is True
 
     def test_a_failed_proof_opens_nothing(self, entry: Entry, tmp_path: Path) -> None:
         """Here the reference is that of another network."""
@@ -165,13 +160,18 @@ class TestOpening:
             opens(path, replace(CPU, engine=engine))
         assert "\n" not in str(caught.value)
 
-    def test_a_damaged_cache_of_the_engine_is_made_anew(self, checkpoint: Checkpoint, entry: Entry) -> None:
+    def test_a_damaged_cache_of_the_engine_is_made_anew(
+        self, checkpoint: Checkpoint, entry: Entry, tmp_path: Path
+    ) -> None:
+        own = Entry(tmp_path / "key")
+        for name in (MODEL, REFERENCE):
+            own.made(name, lambda path, name=name: path.symlink_to(entry.path(name)))  # type: ignore[misc]
         for engine, pattern in ((EngineName.ONNXRUNTIME, "onnxruntime-*"), (EngineName.OPENVINO, "openvino/*")):
-            open_network(checkpoint, replace(CPU, engine=engine)).close()
-            (path,) = entry.folder.glob(pattern)
+            open_converted(own, MODEL, replace(CPU, engine=engine)).close()
+            (path,) = own.folder.glob(pattern)
             path.chmod(0o600)
             path.write_bytes(path.read_bytes()[:1000])
-            network = open_network(checkpoint, replace(CPU, engine=engine))
+            network = open_converted(own, MODEL, replace(CPU, engine=engine))
             network.run(inputs(checkpoint, 0))
             network.close()
 
@@ -268,7 +268,8 @@ def save(path: Path, arrays: dict[str, Floats]) -> None:
     np.savez(path, **arrays)  # type: ignore[arg-type] # its stubs take the names for options
 
 
-def test_tensorflow_is_never_imported(checkpoint: Checkpoint, entry: Entry, seeded_checkpoint: Any) -> None:
+@pytest.mark.usefixtures("empty_home")
+def test_tensorflow_is_never_imported(seeded_checkpoint: Any) -> None:
     """Neither for the first use of a network, but for a child process, nor later."""
     code = (
         "import sys; from ssd_detect.engines.open import open_network; from ssd_detect.settings import *\n"

@@ -75,6 +75,7 @@ def test_every_verb_is_watched() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("empty_home")
 @pytest.mark.parametrize("verb", RUNS)
 def test_verbs(verb: str, clip: Path, tmp_path: Path) -> None:
     for number, arguments in enumerate(RUNS[verb](str(clip), str(tmp_path / "out"))):
