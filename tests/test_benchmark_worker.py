@@ -92,8 +92,8 @@ class TestWork:
         assert len(found) == 2
         assert found[0].scores.shape == (8732, 21)
         assert "person" in {one.class_name for one in found[0].found}
-        assert agreement(found, found, exact=True).agrees is True
-        assert agreement(found, found[::-1], exact=True).agrees is False
+        assert agreement(found, found, DetectionSettings(), exact=True).agrees is True
+        assert agreement(found, found[::-1], DetectionSettings(), exact=True).agrees is False
 
     @pytest.mark.usefixtures("opened")
     def test_it_rests_while_others_are_measured(self, worker: Worker) -> None:

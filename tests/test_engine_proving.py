@@ -10,7 +10,7 @@ from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.network import RunsOn
-from ssd_detect.engines.proving import LIMITS, prove
+from ssd_detect.engines.proving import LIMITS, Measured, _check, _measured, prove
 from ssd_detect.engines.reference import Reference
 from ssd_detect.errors import DeviceError
 
@@ -105,3 +105,50 @@ def test_fewer_bits_may_differ_more_but_not_be_nonsense(precision: Arithmetic) -
         prove(Engine(expected.scores, expected.offsets[:, ::-1], precision), expected)
     with pytest.raises(DeviceError, match="other scores"):
         prove(Engine(np.full_like(expected.scores, 1 / NUM_CLASSES), expected.offsets, precision), expected)
+
+
+def with_scores(*values: float) -> Reference:
+    """Nothing but these scores of one class, of anchors with the same centre, in the first picture."""
+    expected = reference()
+    scores, offsets = np.full_like(expected.scores, 0.01), np.zeros_like(expected.offsets)
+    scores[0, NUM_ANCHORS - len(values) :, 7] = values
+    return expected._replace(scores=scores, offsets=offsets)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        ((0.9, 0.89997), (0.89997, 0.9)),  # either removes the other
+        ((0.9, 0.9), (0.89995, 0.90004)),
+        ((0.30004,), (0.29997,)),  # beside the threshold
+        ((0.29997,), (0.30004,)),
+    ],
+)
+def test_toss_ups_are_no_other_detections(expected: tuple[float, ...], found: tuple[float, ...]) -> None:
+    one, other = with_scores(*expected), with_scores(*found)
+    assert prove(Engine(other.scores, other.offsets), one).same_detections
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        ((0.9, 0.85), (0.85, 0.9)),
+        ((0.9,), (0.29,)),
+        ((0.29,), (0.35,)),
+        ((0.9, 0.31), (0.29, 0.31)),  # with the first goes what removed the second
+    ],
+)
+def test_other_detections_are_told(expected: tuple[float, ...], found: tuple[float, ...]) -> None:
+    one, other = with_scores(*expected), with_scores(*found)
+    limits = LIMITS[Arithmetic.INT8]
+    measured = _measured(one, other.scores, other.offsets)
+    assert (measured.scores > LIMITS[Arithmetic.FLOAT32].scores, measured.offsets) == (True, 0.0)
+    assert not measured.same_detections
+    if measured.scores < limits.scores:
+        assert prove(Engine(other.scores, other.offsets, Arithmetic.INT8), one) == measured  # told, and no fault there
+
+
+def test_other_detections_fail_in_float32() -> None:
+    engine = Engine(*with_scores(0.9)[1:3])
+    with pytest.raises(DeviceError, match=r"computes other detections than .*expected the same"):
+        _check(engine, Measured(0.0, 0.0, 0.0, same_detections=False), LIMITS[Arithmetic.FLOAT32])

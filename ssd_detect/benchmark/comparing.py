@@ -211,4 +211,5 @@ def _agreement(reference: Contender, contender: Contender) -> Agreement | None:
     if reference.outputs is None or contender.outputs is None:
         return None
     exact = contender.settings.session.precision is Arithmetic.FLOAT32
-    return agreement(read_outputs(reference.outputs), read_outputs(contender.outputs), exact=exact)
+    outputs = read_outputs(reference.outputs), read_outputs(contender.outputs)
+    return agreement(*outputs, contender.settings.detection, exact=exact)

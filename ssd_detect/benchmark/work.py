@@ -8,6 +8,7 @@ from typing import Any
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.benchmark.agreement import PictureOutputs, write_outputs
+from ssd_detect.benchmark.list_ends import list_ends
 from ssd_detect.benchmark.memory import forget_peak, peak_bytes
 from ssd_detect.benchmark.results import BenchmarkPicture, Opened
 from ssd_detect.benchmark.settings import BenchmarkSettings
@@ -135,13 +136,11 @@ class Work:
 
     def outputs(self, target: str) -> None:
         """Write what the network puts out for each picture, and what is found in it."""
-        write_outputs(
-            Path(target),
-            [
-                PictureOutputs(self._detector.raw_outputs(picture.pixels)[0], self._detector(picture.pixels))
-                for _, picture in self._pictures
-            ],
-        )
+        write_outputs(Path(target), [self._outputs_for(picture) for _, picture in self._pictures])
+
+    def _outputs_for(self, picture: Picture) -> PictureOutputs:
+        scores, found = self._detector.raw_outputs(picture.pixels)[0], self._detector(picture.pixels)
+        return PictureOutputs(scores, found, list_ends(scores, found, self._detector.settings))
 
     def peak(self) -> int | None:
         """The most bytes that this process has held, of all calls."""

@@ -1,15 +1,17 @@
 """The proof that an engine computes the network that was meant: its outputs beside TensorFlow's, before first use."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Floats, Integers
+from ssd_detect.arrays import Floats, Integers
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy
 from ssd_detect.boxes.nms import suppress
-from ssd_detect.boxes.selection import select_scores
+from ssd_detect.boxes.selection import Selected, select_scores
+from ssd_detect.boxes.toss_ups import Allowed, Kept, are_toss_ups
 from ssd_detect.conventions import Arithmetic
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.reference import Reference
@@ -26,7 +28,7 @@ class Limits(NamedTuple):
         scores: of any score, 0 to 1.
         offsets: of any offset.
         boxes: of any side of a box of which detections are made, in pixels of the network's input.
-        same_detections: whether suppression must leave the same anchors and classes.
+        same_detections: whether suppression must leave the same anchors and classes, but for `boxes.toss_ups`.
     """
 
     scores: float
@@ -73,31 +75,74 @@ def prove(network: Network, reference: Reference) -> Measured:
 
 
 def _measured(reference: Reference, scores: Floats, offsets: Floats) -> Measured:
-    boxes, same_detections = _compared_boxes(reference, offsets)
+    score_difference = _difference(reference.scores, scores)
+    offset_difference = _difference(reference.offsets, offsets)
+    are_numbers = math.isfinite(score_difference) and math.isfinite(offset_difference)
     return Measured(
-        _difference(reference.scores, scores), _difference(reference.offsets, offsets), boxes, same_detections
+        score_difference,
+        offset_difference,
+        _box_difference(reference, offsets),
+        are_numbers and _same_detections(reference, scores, offsets),
     )
 
 
-def _compared_boxes(reference: Reference, offsets: Floats) -> tuple[float, bool]:
-    """The largest difference of a box that TensorFlow's scores select, in pixels; whether suppression leaves the same.
+def _box_difference(reference: Reference, offsets: Floats) -> float:
+    """The largest one of a box that TensorFlow's scores select, in pixels of the network's input."""
+    chosen = _selected(reference.scores, reference.offsets)
+    theirs = chosen._replace(offsets=offsets[chosen.picture_ids, chosen.anchor_ids])
+    expected, found = _boxes(chosen, reference.anchors), _boxes(theirs, reference.anchors)
+    return float(reference.inputs.shape[1] * _difference(expected, found))
 
-    Both are suppressed in the order of TensorFlow's scores: the engine's may order equal ones differently.
-    """
-    limits = np.full(reference.scores.shape[2], _SCORE_THRESHOLD, np.float32)
+
+def _same_detections(reference: Reference, scores: Floats, offsets: Floats) -> bool:
+    """Whether suppression leaves the same, each side in the order of its own scores, but for toss-ups."""
+    sides = (reference, reference._replace(scores=scores, offsets=offsets))
+    expected, found = (_left(side) for side in sides)
+    return all(
+        _are_excused(side, one, other)
+        for side, one, other in zip(sides, (expected, found), (found, expected), strict=True)
+    )
+
+
+def _are_excused(side: Reference, own: Selected, other: Selected) -> bool:
+    """Whether what is in `own` alone is a toss-up, all by the numbers of this side."""
+    other = other._replace(
+        scores=side.scores[other.picture_ids, other.anchor_ids, other.class_ids],
+        offsets=side.offsets[other.picture_ids, other.anchor_ids],
+    )
+    floors = np.full(own.scores.shape, _SCORE_THRESHOLD, np.float32)
+    allowed = Allowed(floors, _NMS_THRESHOLD, LIMITS[Arithmetic.FLOAT32].boxes / side.inputs.shape[1])
+    return are_toss_ups(_kept(own, other, side.anchors), _kept(other, own, side.anchors), allowed)
+
+
+def _selected(scores: Floats, offsets: Floats) -> Selected:
+    """Best score first."""
+    limits = np.full(scores.shape[2], _SCORE_THRESHOLD, np.float32)
     limits[0] = np.inf  # the background
-    chosen = select_scores(reference.scores, reference.offsets, limits)
-    order = np.argsort(-chosen.scores, kind="stable")
-    groups = (chosen.picture_ids * len(limits) + chosen.class_ids)[order]
-    anchors = reference.anchors[chosen.anchor_ids]
-    theirs = offsets[chosen.picture_ids, chosen.anchor_ids]
-    expected, found = (clip_xyxy(decode_offsets(each, anchors))[order] for each in (chosen.offsets, theirs))
-    difference = reference.inputs.shape[1] * _difference(expected, found)
-    return difference, bool(np.array_equal(_kept(expected, groups), _kept(found, groups)))
+    selected = select_scores(scores, offsets, limits)
+    return selected.at(np.argsort(-selected.scores, kind="stable"))
 
 
-def _kept(boxes: Floats, groups: Integers) -> Flags:
-    return suppress(boxes, groups, _NMS_THRESHOLD)
+def _left(side: Reference) -> Selected:
+    selected = _selected(side.scores, side.offsets)
+    stays = suppress(_boxes(selected, side.anchors), _groups(selected), _NMS_THRESHOLD)
+    return selected.at(np.flatnonzero(stays))
+
+
+def _kept(left: Selected, other: Selected, anchors: Floats) -> Kept:
+    ids, other_ids = (_groups(each) * len(anchors) + each.anchor_ids for each in (left, other))
+    return Kept(_boxes(left, anchors), left.scores, _groups(left), ids, np.isin(ids, other_ids))
+
+
+def _boxes(selected: Selected, anchors: Floats) -> Floats:
+    """(n, 4) xyxy unit, inside the picture."""
+    return clip_xyxy(decode_offsets(selected.offsets, anchors[selected.anchor_ids]))
+
+
+def _groups(selected: Selected) -> Integers:
+    """(n,): a number for each class of each picture."""
+    groups: Integers = selected.picture_ids * selected.peaks.shape[1] + selected.class_ids
+    return groups
 
 
 def _difference(expected: Floats, found: Floats) -> float:
