@@ -292,8 +292,8 @@ class TestEvil:
 
 
 def refused_cheaply(path: Path, message: str, megabytes: float = 60) -> None:
-    """Opening and reading all fails, quickly and with little memory."""
-    started = time.monotonic()
+    """Opening and reading all fails, with little work (a busy machine makes none) and little memory."""
+    started = time.process_time()
     tracemalloc.start()
     try:
         with pytest.raises(CheckpointError, match=message):
@@ -302,7 +302,7 @@ def refused_cheaply(path: Path, message: str, megabytes: float = 60) -> None:
     finally:
         tracemalloc.stop()
     assert peak < megabytes * 1e6
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 class TestBounds:

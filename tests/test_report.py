@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageColor
 
 from ssd_detect import __version__, formats
+from ssd_detect.conventions import Arithmetic
 from ssd_detect.errors import MissingPackageError, OutputError, SettingError
 from ssd_detect.evaluation.error_kinds import error_kinds
 from ssd_detect.evaluation.evaluate import EvaluationSettings
@@ -225,6 +226,14 @@ class TestNumbers:
             assert text in written.page.text
         jsonschema.Draft202012Validator(SCHEMA).validate(written.metrics)
 
+    def test_other_arithmetic_than_float32_is_told(self, tmp_path: Path) -> None:
+        assert FACTS.provenance is not None
+        facts = replace(FACTS, provenance=replace(FACTS.provenance, precision=Arithmetic.BF16))
+        written = Written(make(tmp_path, [], [], facts=facts), tmp_path / "out")
+        assert written.metrics["arithmetic"] == "bf16"
+        assert "bf16" in written.page.text
+        jsonschema.Draft202012Validator(SCHEMA).validate(written.metrics)
+
 
 class TestSchema:
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -235,7 +244,7 @@ class TestSchema:
 
     def test_every_report_fits(self, report: Written) -> None:
         self.validator.validate(report.metrics)
-        assert {*report.metrics} == {*SCHEMA["required"]} == {*SCHEMA["properties"]}
+        assert {*report.metrics} == {*SCHEMA["required"]} == {*SCHEMA["properties"]} - {"arithmetic"}
         assert report.metrics["schema"] == SCHEMA["$id"]
 
     @pytest.mark.parametrize(
