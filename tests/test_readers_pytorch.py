@@ -292,7 +292,7 @@ class TestEvil:
 
 
 def refused_cheaply(path: Path, message: str, megabytes: float = 60) -> None:
-    """Opening and reading all fails, with little work (a busy machine makes none) and little memory."""
+    """Opening and reading all fails, with little computing and little memory."""
     started = time.process_time()
     tracemalloc.start()
     try:
