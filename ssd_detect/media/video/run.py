@@ -1,13 +1,17 @@
-"""A video through one detector: read, detect in batches, fill in, write, side by side; all it knows are callables."""
+"""A video through one detector: read, prepare, detect in batches, fill in, write, side by side.
+
+All it knows are callables.
+"""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
 from ssd_detect.errors import PictureError, SettingError
+from ssd_detect.media.detecting import Detect, in_two_steps
 from ssd_detect.media.pipeline import read_ahead, write_behind
 from ssd_detect.media.video.between import interpolate
 from ssd_detect.media.video.frames import Frame
@@ -17,6 +21,13 @@ from ssd_detect.stages import StageTimes
 
 _DEPTH_LIVE = 32
 """Frames of a live source that may wait when the network need not see them all."""
+
+
+class _ReadyFrame(NamedTuple):
+    """A frame that is taken, and what the network gets of it, if it is to see it."""
+
+    chosen: ChosenFrame
+    prepared: Any = None
 
 
 class DetectedFrame(NamedTuple):
@@ -42,7 +53,7 @@ class VideoRun:
     """How a video is done.
 
     Args:
-        detect: pictures in, their detections out.
+        detect: pictures in, their detections out; a `Detector` gets those that are not live as `prepare` makes them.
         choose: of all frames, those that are taken.
         batch_size: frames handed to `detect` at once.
         interpolates: objects move evenly in frames that the network does not see; else they stand still.
@@ -52,7 +63,7 @@ class VideoRun:
         times: gets the seconds of `read`.
     """
 
-    detect: Callable[[list[Pixels]], list[Detections]]
+    detect: Detect
     choose: Callable[[Iterable[Frame]], Iterable[ChosenFrame]]
     batch_size: int = 1
     interpolates: bool = False
@@ -72,11 +83,18 @@ class VideoRun:
 
     def detected(self, frames: Iterable[Frame]) -> Generator[DetectedFrame, None, None]:
         """Each frame with what is in it; the next ones are read meanwhile. Close it when you leave early."""
-        depth = _DEPTH_LIVE if self.keeps_up else 1 if self.newest_wins else self.batch_size
+        prepare, detect = in_two_steps(self.detect)
+        depth = _DEPTH_LIVE if self.keeps_up else 1
         is_live = self.newest_wins or self.keeps_up
-        with read_ahead(self._timed(frames), depth, newest_wins=is_live) as ready:
-            chosen = iter(self.choose(ready))
-            yield from self._keeping_up(chosen) if self.keeps_up else self._filled(chosen)
+        with ExitStack() as stack:
+            read = stack.enter_context(read_ahead(self._timed(frames), depth, newest_wins=is_live))
+            if self.keeps_up:
+                yield from self._keeping_up(iter(self.choose(read)))
+                return
+            ready = self._prepared(read, prepare)
+            if not is_live:  # there a frame that waits may be dropped, and the detector may come with the first one
+                ready = stack.enter_context(read_ahead(ready, self.batch_size))
+            yield from self._filled(ready, detect)
 
     def _timed(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         iterator = iter(frames)
@@ -87,13 +105,19 @@ class VideoRun:
                 return
             yield frame
 
-    def _filled(self, chosen: Iterator[ChosenFrame]) -> Iterator[DetectedFrame]:
+    def _prepared(self, frames: Iterable[Frame], prepare: Callable[[Pixels], Any]) -> Iterator[_ReadyFrame]:
+        for chosen in self.choose(frames):
+            yield _ReadyFrame(chosen, prepare(chosen.frame.pixels) if chosen.to_detect else None)
+
+    def _filled(
+        self, ready: Iterator[_ReadyFrame], detect: Callable[[list[Any]], list[Detections]]
+    ) -> Iterator[DetectedFrame]:
         waiting: list[ChosenFrame] = []  # frames behind the last one that the network saw
         before: Detections | None = None
-        for group in _groups(chosen, self.batch_size):
-            seen = [frame.frame.pixels for frame in group if frame.to_detect]
-            found = iter(self.detect(seen) if seen else ())
-            for frame in group:
+        for group in _groups(ready, self.batch_size):
+            seen = [prepared for frame, prepared in group if frame.to_detect]
+            found = iter(detect(seen) if seen else ())
+            for frame, _ in group:
                 if not frame.to_detect:
                     waiting.append(frame)
                     continue
@@ -133,9 +157,9 @@ class VideoRun:
 
 
 def detect_frames(
-    detect: Callable[[list[Pixels]], list[Detections]], frames: Iterable[Frame], *, batch_size: int = DEFAULT_BATCH_SIZE
+    detect: Detect, frames: Iterable[Frame], *, batch_size: int = DEFAULT_BATCH_SIZE
 ) -> Generator[DetectedFrame, None, None]:
-    """Each frame with what is in it, in order; the next ones are read while the network is busy.
+    """Each frame with what is in it, in order; the next ones are read and resized while the network is busy.
 
         with Detector() as detector, VideoReader("input.mp4") as video:
             for found in detect_frames(detector, video):
@@ -161,16 +185,16 @@ def _all(frames: Iterable[Frame]) -> Iterator[ChosenFrame]:
         yield ChosenFrame(number, frame, True)
 
 
-def _groups(chosen: Iterator[ChosenFrame], size: int) -> Iterator[list[ChosenFrame]]:
+def _groups(ready: Iterator[_ReadyFrame], size: int) -> Iterator[list[_ReadyFrame]]:
     """Frames in a row up to the `size`-th among them that the network sees, as soon as that one is there.
 
     Only the last group may have fewer of them, or none.
     """
-    group: list[ChosenFrame] = []
+    group: list[_ReadyFrame] = []
     num_to_detect = 0
-    for frame in chosen:
+    for frame in ready:
         group.append(frame)
-        num_to_detect += frame.to_detect
+        num_to_detect += frame.chosen.to_detect
         if num_to_detect == size:
             yield group
             group, num_to_detect = [], 0
