@@ -91,7 +91,8 @@ class TestVideoRun:
             most = max(most, len(alive))
             return picture
 
-        video_run(batch_size, choose=every_frame(stride)).do(frames_of(400, pixels), lambda _: None)
+        run = video_run(batch_size, choose=every_frame(stride), stride=stride)
+        run.do(frames_of(400, pixels), lambda _: None)
         assert most <= 3 * batch_size * stride + 6
 
     def test_leaving_the_detections_early_ends_the_reader(self) -> None:
@@ -141,6 +142,22 @@ class TestPreparing:
 
         detector = Preparing(wait)
         assert len(list(detect_frames(detector, frames_of(12), batch_size=3))) == 12
+
+    @pytest.mark.parametrize(("batch_size", "stride"), [(1, 5), (1, 15), (2, 2)])
+    def test_so_is_what_comes_with_a_stride(self, batch_size: int, stride: int) -> None:
+        """All frames up to the next one that the network sees are read while it is busy."""
+        written: list[DetectedFrame] = []
+
+        def wait(_: list[Any]) -> None:
+            end = time.monotonic() + 30
+            while detector.prepared[-1] < min(90, detector.detected[-1] + stride):
+                assert time.monotonic() < end
+                time.sleep(0.002)
+
+        detector = Preparing(wait)
+        run = video_run(batch_size, detect=detector, choose=every_frame(stride), stride=stride)
+        run.do(frames_of(91), written.append)
+        assert len(written) == 91
 
     def test_live_frames_that_are_dropped_are_not(self) -> None:
         source = Source(50)

@@ -212,6 +212,7 @@ class _OneVideo:
             else self._detect,  # live, it comes with the first frame
             self._choose,
             settings.group_size,
+            self._selection.stride,
             interpolates=settings.interpolates and self._selection.stride > 1 and not is_live,
             newest_wins=is_live and not settings.keeps_up,
             keeps_up=settings.keeps_up,

@@ -22,6 +22,9 @@ from ssd_detect.stages import StageTimes
 _DEPTH_LIVE = 32
 """Frames of a live source that may wait when the network need not see them all."""
 
+_DEPTH_BETWEEN = 16
+"""Frames that may wait for the sake of those that the network does not see; more are memory without gain."""
+
 
 class _ReadyFrame(NamedTuple):
     """A frame that is taken, and what the network gets of it, if it is to see it."""
@@ -56,6 +59,7 @@ class VideoRun:
         detect: pictures in, their detections out; a `Detector` gets those that are not live as `prepare` makes them.
         choose: of all frames, those that are taken.
         batch_size: frames handed to `detect` at once.
+        stride: frames of which the network sees one.
         interpolates: objects move evenly in frames that the network does not see; else they stand still.
         newest_wins: the source is live: frames that come while the network is busy are dropped.
         keeps_up: the source is live, and every frame is written: the network sees the newest one whenever it is free,
@@ -66,6 +70,7 @@ class VideoRun:
     detect: Detect
     choose: Callable[[Iterable[Frame]], Iterable[ChosenFrame]]
     batch_size: int = 1
+    stride: int = 1
     interpolates: bool = False
     newest_wins: bool = False
     keeps_up: bool = False
@@ -74,26 +79,38 @@ class VideoRun:
     def do(self, frames: Iterable[Frame], write: Callable[[DetectedFrame], None]) -> None:
         """Give each frame with its objects to `write`, in a thread of its own.
 
-        About three batches and the frames between theirs are in memory. The first error of any stage ends the run and
-        is raised.
+        About three batches are in memory, and the frames between theirs, or some if those are many. The first error of
+        any stage ends the run and is raised.
         """
-        with write_behind(write, depth=self.batch_size) as writing, closing(self.detected(frames)) as found:
+        with write_behind(write, self._depth) as writing, closing(self.detected(frames)) as found:
             for frame in found:
                 writing.put(frame)
+
+    @property
+    def _depth(self) -> int:
+        """Frames that may wait on either side: what comes and goes while the network is busy once."""
+        if self._is_live:
+            return self.batch_size  # a picture of now is worth more than one of each moment
+        return max(self.batch_size, min(self.batch_size * self.stride, _DEPTH_BETWEEN))
+
+    @property
+    def _is_live(self) -> bool:
+        return self.newest_wins or self.keeps_up
 
     def detected(self, frames: Iterable[Frame]) -> Generator[DetectedFrame, None, None]:
         """Each frame with what is in it; the next ones are read meanwhile. Close it when you leave early."""
         prepare, detect = in_two_steps(self.detect)
         depth = _DEPTH_LIVE if self.keeps_up else 1
-        is_live = self.newest_wins or self.keeps_up
         with ExitStack() as stack:
-            read = stack.enter_context(read_ahead(self._timed(frames), depth, newest_wins=is_live))
+            read = stack.enter_context(read_ahead(self._timed(frames), depth, newest_wins=self._is_live))
             if self.keeps_up:
                 yield from self._keeping_up(iter(self.choose(read)))
                 return
             ready = self._prepared(read, prepare)
-            if not is_live:  # there a frame that waits may be dropped, and the detector may come with the first one
-                ready = stack.enter_context(read_ahead(ready, self.batch_size))
+            if (
+                not self._is_live
+            ):  # there a frame that waits may be dropped, and the detector may come with the first one
+                ready = stack.enter_context(read_ahead(ready, self._depth))
             yield from self._filled(ready, detect)
 
     def _timed(self, frames: Iterable[Frame]) -> Iterator[Frame]:
