@@ -4,7 +4,7 @@ RGB uint8 (H, W, 3)  ->  network input (S, S, 3)  ->  scores above a limit, offs
                    NumPy                     one network                            NumPy
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike, fspath
@@ -23,6 +23,7 @@ from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.open import open_network
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
+from ssd_detect.media.pipeline import batches
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.resize import resized
@@ -109,9 +110,7 @@ class Detector:
         """
         if isinstance(pictures, np.ndarray) and pictures.ndim != 4:
             return self.detect_prepared([self.prepare(pictures)])[0]
-        starts = range(0, len(pictures), self.batch_size)
-        batches = (pictures[i : i + self.batch_size] for i in starts)
-        return [d for batch in batches for d in self.detect_prepared([self.prepare(picture) for picture in batch])]
+        return self.detect_prepared(map(self.prepare, pictures))
 
     def prepare(self, picture: Pixels) -> Prepared:
         """Resize a picture for `detect_prepared`; a thread that reads pictures can do it while the network runs.
@@ -123,13 +122,16 @@ class Detector:
         with self.times.measure("resize"):
             return Prepared(picture, resized(picture, self.spec.size, self.spec.resize))
 
-    def detect_prepared(self, pictures: Sequence[Prepared]) -> list[Detections]:
-        """Detect in pictures, at least one, that go through the network at once, whatever `batch_size` is.
+    def detect_prepared(self, pictures: Iterable[Prepared]) -> list[Detections]:
+        """Detect in pictures, of which `batch_size` go through the network at once.
 
         Raises:
             ClosedError: after `close()`.
             DeviceError: not enough memory for so many; the device fails.
         """
+        return [found for batch in batches(iter(pictures), self.batch_size) for found in self._detected(batch)]
+
+    def _detected(self, pictures: Sequence[Prepared]) -> list[Detections]:
         selected = self._selected(_stacked(pictures))
         sizes = [(picture.shape[1], picture.shape[0]) for picture, _ in pictures]
         found = self._decoder.decode(selected, self.anchors, sizes)
