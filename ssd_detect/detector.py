@@ -19,13 +19,13 @@ from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.detections import Detections
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.open import open_network
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.resize import resized
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
 from ssd_detect.stages import StageTimes, told_when_slow
 

@@ -16,7 +16,7 @@ from ssd_detect.stages import StageTimes
 if TYPE_CHECKING:
     from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
-    from ssd_detect.engines.network import RunsOn
+    from ssd_detect.model.runs_on import RunsOn
 
 
 def open_detector(
