@@ -14,14 +14,15 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
-from ssd_detect.engines.children import command, death, last_line, quiet_environment
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
 from ssd_detect.engines.entry import Entry
 from ssd_detect.engines.open import model_of
 from ssd_detect.engines.packages import can_convert, is_installed, version_of
 from ssd_detect.engines.processor import processor_id
 from ssd_detect.engines.support import candidates
+from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import MissingPackageError, SsdDetectError
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.settings import SessionSettings
@@ -152,12 +153,12 @@ class _Trial:
         }
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
         self._process: subprocess.Popen[str] = subprocess.Popen(
-            command("trial", json.dumps(choices)),
+            command("ssd_detect.engines.trial", json.dumps(choices)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=quiet_environment(hide_gpus=settings.device.kind == "cpu"),
+            env=for_quiet_child(without_gpus=settings.device.kind == "cpu"),
         )
 
     def call(self) -> float:
@@ -197,7 +198,7 @@ class _Trial:
         except subprocess.TimeoutExpired:
             return f"no answer after {seconds:g} s"
         self._log.seek(0)
-        return f"it ended {death(status)} ({last_line(self._log.read())})"
+        return f"it ended {death(status)} ({last_line(self._log.read()) or 'nothing was said'})"
 
     def __enter__(self) -> "_Trial":
         return self

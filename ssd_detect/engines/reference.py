@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ssd_detect.arrays import Floats
-from ssd_detect.engines.children import command, death, last_line, quiet_environment
+from ssd_detect.children import command, death, last_line
+from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import DeviceError
 
 _MOST_SECONDS = 600
@@ -41,12 +42,12 @@ def compute_reference(weights: Path, target: Path) -> None:
     """
     try:
         done = subprocess.run(
-            command("reference", str(weights), str(target)),
+            command("ssd_detect.engines.reference", str(weights), str(target)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
-            env=quiet_environment(hide_gpus=True),  # the numbers must not depend on one
+            env=for_quiet_child(without_gpus=True),  # the numbers must not depend on one
             timeout=_MOST_SECONDS,
             check=False,
         )
@@ -58,7 +59,7 @@ def compute_reference(weights: Path, target: Path) -> None:
     if done.returncode != 0 or not target.is_file():
         raise DeviceError(
             f"TensorFlow cannot compute the reference for other engines: it ended {death(done.returncode)} "
-            f"({last_line(done.stderr)}); type ssd-detect doctor to find out why"
+            f"({last_line(done.stderr) or 'nothing was said'}); type ssd-detect doctor to find out why"
         )
 
 
