@@ -35,12 +35,12 @@ def open_detector(
     from ssd_detect.model.checkpoint import loaded_ahead
 
     engine = run.session.engine
-    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW), quick_imports():
+    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW) as loaded, quick_imports():
         _import_engine(run)
         from ssd_detect.detector import Detector
 
         detector = Detector(
-            run.checkpoint,
+            loaded(),
             settings=run.detection,
             session=run.session,
             batch_size=run.batch_size,
