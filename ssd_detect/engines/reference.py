@@ -1,6 +1,6 @@
 """What TensorFlow computes for the golden pictures, by which other engines are proved: in a process of its own.
 
-The golden pictures are those of a conversion's proof, of waves and rectangles, and the photograph of the doctor.
+The golden pictures are those of a conversion's proof, of waves and rectangles, and the portrait that ships.
 """
 
 import subprocess
@@ -79,17 +79,17 @@ def main() -> None:
 
 def _computed(weights: Path) -> Reference:
     from ssd_detect.boxes.anchors import make_anchors
-    from ssd_detect.doctor.trial import PICTURE
     from ssd_detect.media.pictures import read_picture
     from ssd_detect.model.checkpoint import load_checkpoint
     from ssd_detect.model.conversion.proof import proof_pictures
     from ssd_detect.model.resize import resized
     from ssd_detect.model.session import NetworkSession
     from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
+    from ssd_detect.shipped import PORTRAIT
 
     checkpoint = load_checkpoint(CheckpointSettings(str(weights)))
     spec = checkpoint.spec
-    pictures = (*proof_pictures(spec), read_picture(PICTURE))
+    pictures = (*proof_pictures(spec), read_picture(PORTRAIT))
     inputs = np.stack([resized(picture, spec.size, spec.resize) for picture in pictures])
     session = NetworkSession(checkpoint, SessionSettings(Device("cpu")))
     scores, offsets = zip(*(session.run(one[np.newaxis]) for one in inputs), strict=True)
