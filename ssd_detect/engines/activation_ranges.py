@@ -8,6 +8,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from ssd_detect.arrays import Floats
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import MissingPackageError, SettingError
 
 _KINDS = ("ReduceMin", "ReduceMax")
@@ -73,7 +74,7 @@ def _with_reductions(model: onnx.ModelProto, names: Sequence[str]) -> onnx.Model
 
 def _session(model: onnx.ModelProto) -> Any:
     try:
-        import onnxruntime
+        onnxruntime = import_untracked("onnxruntime")
     except ImportError as error:
         raise MissingPackageError(
             f'int8 needs onnxruntime to calibrate it ({error}): pip install "ssd-detect[onnx]"'
