@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
-from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.entry import CHOICES, Entry
 from ssd_detect.engines.open import model_of
 from ssd_detect.engines.packages import can_convert, is_installed, version_of
-from ssd_detect.engines.processor import processor_id
+from ssd_detect.engines.processor import processor_id, usable_cores
 from ssd_detect.engines.support import candidates
 from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import MissingPackageError, SsdDetectError
@@ -30,7 +30,6 @@ from ssd_detect.settings import SessionSettings
 _ROUNDS = 5
 _TIE = 1.03  # a run of a minute does not tell such engines apart; then the one that starts sooner is the better one
 _START_SECONDS, _CALL_SECONDS = 300.0, 120.0
-_CHOICES = "choices"
 _Note = Callable[[str], None]
 
 
@@ -63,7 +62,7 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
         return able[0]
     entry = entry_of(checkpoint, on_note)
     condition = _condition(settings, able)
-    known = entry.told(_CHOICES).get(condition)
+    known = entry.told(CHOICES).get(condition)
     if isinstance(known, dict) and known.get("engine") in able:
         return EngineName(known["engine"])
     return _measured_choice(checkpoint, settings, able, condition, on_note)
@@ -76,7 +75,7 @@ def _is_there(engine: EngineName) -> bool:
 def _condition(settings: SessionSettings, able: Sequence[EngineName]) -> str:
     """All on which the choice depends beside the network."""
     versions = " ".join(f"{engine.value}={version_of(engine)}" for engine in able)
-    threads = settings.intra_op_threads or "all"
+    threads = settings.intra_op_threads or usable_cores()
     return f"{settings.device} {settings.precision.value} threads={threads} {versions} {processor_id()}"
 
 
@@ -101,7 +100,7 @@ def _measured_choice(
 
 def _remember(entry: Entry, condition: str, engine: EngineName, timings: Mapping[EngineName, Timing]) -> None:
     values = {one.value: timing._asdict() for one, timing in timings.items()}
-    entry.note(_CHOICES, condition, {"engine": engine.value, "seconds": values})
+    entry.note(CHOICES, condition, {"engine": engine.value, "seconds": values})
 
 
 def quickest(timings: Mapping[EngineName, Timing]) -> EngineName:
