@@ -1,7 +1,9 @@
 """Python processes of our own, for what must not happen in this one: how they begin, and how they ended, in words."""
 
+import os
 import signal
 import sys
+from typing import TextIO
 
 # A child finds modules exactly where this process does: `python -m` would put the current folder first.
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from {module} import main; main()"
@@ -17,6 +19,13 @@ def command(module: str, *arguments: str, options: tuple[str, ...] = ()) -> list
     """
     program = _PROGRAM.format(path=[str(entry) for entry in sys.path], module=module)
     return [sys.executable, *options, "-c", program, *arguments]
+
+
+def private_answers() -> TextIO:
+    """In a child: the standard output, out of reach of what is imported, whose prints go to the error stream."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    return answers
 
 
 def signal_of(status: int) -> str | None:
