@@ -24,7 +24,7 @@ from ssd_detect.settings import CheckpointSettings
 from tests.tensorflow_files import write_v2
 
 SHIPPED = CheckpointSettings("ssd_300_vgg_voc")
-VERBS = ["checkpoints", "dataset", "doctor", "eval", "explain", "image", "video"]
+VERBS = ["benchmark", "checkpoints", "dataset", "doctor", "eval", "explain", "image", "video"]
 
 # Runs a whole command line, then tells which of all modules it has imported, and what has become of the process.
 WALK = """
