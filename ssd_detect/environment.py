@@ -1,7 +1,7 @@
 """The one module that reads or changes the process around us: environment variables, error stream, collector.
 
-Only the command line changes anything. The library leaves the process of its caller alone; it asks here for the
-folders of the user, and for what its child processes are to know.
+Only the command line changes anything for good. The library leaves the process of its caller alone; it asks here for
+the folders of the user, for what its child processes are to know, and for an import that is not reported.
 """
 
 import faulthandler
@@ -13,6 +13,7 @@ import platform
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -37,8 +38,13 @@ def leave_keras_out() -> None:
     does without where that one is not installed. With Keras 3 and Matplotlib that import is a quarter of TensorFlow's
     own time. What the user has set counts, and an installed `tf_keras` would be no less than Keras.
     """
-    if find_spec("tf_keras") is None:
-        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    for name, value in without_keras().items():
+        os.environ.setdefault(name, value)
+
+
+def without_keras() -> dict[str, str]:
+    """The variables of `leave_keras_out`, for child processes; what the user has set is to go before."""
+    return {"TF_USE_LEGACY_KERAS": "1"} if find_spec("tf_keras") is None else {}
 
 
 @contextmanager
@@ -96,17 +102,29 @@ def import_untracked(name: str) -> Any:
     """Import a package that reports to its maker, over the network, that it is used, without letting it.
 
     onnxruntime (1.32 on Linux) does so from its own code, and asks a variable, once, whether it may; openvino (2026)
-    through a second package, and does without where that is missing. Neither sees a change after the import.
+    through a second package, and does without where that is missing. Neither sees a change after the import: what is
+    changed in this process for it is put back at once, and processes that this one starts are told nothing.
 
     Raises:
         ImportError: as an import.
     """
+    if name in sys.modules:
+        return importlib.import_module(name)
+    with _one_import, _telemetry_refused():
+        return importlib.import_module(name)
+
+
+_one_import = threading.RLock()  # else the first of two threads to be done would give the other one's import away
+
+
+@contextmanager
+def _telemetry_refused() -> Iterator[None]:
     hidden = {"openvino_telemetry": None} if "openvino_telemetry" not in sys.modules else {}
-    is_set = "ORT_DISABLE_TELEMETRY" in os.environ
+    is_set = "ORT_DISABLE_TELEMETRY" in os.environ  # by the caller or the user, who decide
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     sys.modules.update(hidden)  # type: ignore[arg-type] # None is what keeps a module from being imported
     try:
-        return importlib.import_module(name)
+        yield
     finally:
         for module in hidden:
             sys.modules.pop(module, None)
@@ -122,7 +140,7 @@ def variables() -> dict[str, str]:
 def for_quiet_child(*, without_gpus: bool) -> dict[str, str]:
     """Variables for a child process that imports TensorFlow and is to say nothing but its errors."""
     hidden = {"CUDA_VISIBLE_DEVICES": "-1"} if without_gpus else {}
-    return {**variables(), "TF_CPP_MIN_LOG_LEVEL": "3", **hidden}
+    return {**without_keras(), **variables(), "TF_CPP_MIN_LOG_LEVEL": "3", **hidden}
 
 
 def open_standard_streams() -> None:

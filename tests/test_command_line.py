@@ -27,7 +27,7 @@ from ssd_detect.errors import (
 )
 
 HEAVY = ("tensorflow", "numpy", "cv2", "av", "moviepy", "imageio", "rich")
-VERBS = ("image", "video", "explain", "eval", "dataset", "checkpoints", "doctor")
+VERBS = ("image", "video", "explain", "eval", "dataset", "checkpoints", "benchmark", "doctor")
 
 
 def run_python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
-import openvino
 import pytest
 import seeded
 from hypothesis import given, settings
@@ -25,12 +23,15 @@ from ssd_detect.conventions import ResizeRule
 from ssd_detect.engines.activation_ranges import Range, activation_ranges
 from ssd_detect.engines.qdq_nodes import quantise, quantised_tensors
 from ssd_detect.engines.quantised import MOST_PICTURES, calibration_inputs, quantised_onnx
+from ssd_detect.environment import import_untracked
 from ssd_detect.errors import PictureError, SettingError
 from ssd_detect.model.conversion.outgoing import Outgoing
 from ssd_detect.model.conversion.to_onnx import write_onnx
 from ssd_detect.model.metadata import written_metadata
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import SessionSettings
+
+onnxruntime, openvino = map(import_untracked, ("onnxruntime", "openvino"))
 
 OUTPUTS = ("scores", "offsets")
 LARGEST = (0.45, 1.5)

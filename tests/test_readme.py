@@ -16,6 +16,9 @@ from ssd_detect.cli.dataset import dataset
 from ssd_detect.cli.main import program
 from ssd_detect.cli.video import video
 from ssd_detect.cli.video_run import VideoOptions, _inputs_and_output
+from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines.converted import KEPT_ENTRIES
+from ssd_detect.engines.packages import PACKAGES, install_line
 from ssd_detect.model.manifest import manifest
 from tests.clips import H264, ffmpeg, pictures
 
@@ -55,6 +58,18 @@ def test_image_examples(example: str, seeded_checkpoint: object) -> None:
             Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
     result = CliRunner().invoke(program, expanded(example)[1:])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if " benchmark" in e])
+def test_benchmark_examples(example: str) -> None:
+    """With less of everything that is measured."""
+    words = [*expanded(example)[1:], "--quick", "--runs", "2"]
+    result = CliRunner().invoke(program, words)
+    assert result.exit_code == 0, result.output
+    if "--compare" in words:
+        assert {"openvino", "opencv"} <= set(result.stdout.split())
+        assert Path("numbers.json").is_file()
 
 
 @pytest.mark.slow
@@ -147,10 +162,21 @@ def test_python_example(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
 
 
 def test_every_option_in_the_readme_exists() -> None:
-    verbs = [[verb] for verb in ("image", "video", "doctor", "eval", "explain")]
+    verbs = [[verb] for verb in ("image", "video", "doctor", "eval", "explain", "benchmark")]
     verbs += [[group.name or "", verb] for group in (checkpoints, dataset) for verb in group.commands]
     helps = "".join(CliRunner().invoke(program, [*verb, "--help"]).output for verb in verbs)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) <= set(re.findall(r"--[a-z-]+", helps))
+
+
+def test_engines_and_precisions_are_the_programs() -> None:
+    speed = README.partition("## Speed")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `([a-z]+)` \|", speed, re.MULTILINE) == [engine.value for engine in EngineName]
+    assert {one.value for one in Arithmetic} <= set(re.findall(r"`([a-z0-9]+)`", speed))
+    for engine, package in PACKAGES.items():
+        row = next(line for line in speed.splitlines() if line.startswith(f"| `{engine.value}` |"))
+        assert (install_line(engine) in row) == bool(package.extra)
+    assert "eight used last" in speed
+    assert KEPT_ENTRIES == 8
 
 
 def test_exit_statuses_are_the_programs() -> None:

@@ -104,3 +104,22 @@ class TestAgainstTheSource:
             found: list[Floats] = list(pool.map(lambda picture: resized(picture, 64, rule), pictures))
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("side", [300, 321, 512])
+@pytest.mark.parametrize("size", [(1, 1), (1, 20_000), (20_000, 2), (10, 7680), (2160, 3840), (200, 301), (641, 641)])
+def test_products_are_small_enough_for_one_thread(
+    size: tuple[int, int], side: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, shapes = np.matmul, set()
+
+    def matmul(first: Floats, second: Floats, out: Floats) -> None:
+        shapes.add((*first.shape, second.shape[1]))
+        real(first, second, out=out)
+
+    monkeypatch.setattr(np, "matmul", matmul)
+    resized(np.zeros((*size, 3), np.uint8), side, ResizeRule.ANTIALIAS)
+    assert shapes
+    for rows, inner, columns in shapes:  # a product with one row or column would be one with a vector
+        assert min(rows, columns) > 1, (rows, inner, columns)
+        assert rows * inner * columns <= 4 * 65536, (rows, inner, columns)

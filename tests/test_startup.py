@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from ssd_detect.cli.main import program
 from ssd_detect.detector import Detector
 from ssd_detect.engines.converted import key_of
-from ssd_detect.environment import quick_imports
+from ssd_detect.environment import for_quiet_child, quick_imports
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.checkpoint import load_checkpoint, loaded_ahead
 from ssd_detect.settings import CheckpointSettings
@@ -101,6 +101,16 @@ class TestImports:
         output = str(tmp_path / "out.png")
         told = walk("image", str(media / "astronaut.png"), "-o", output, TF_USE_LEGACY_KERAS="0")
         assert (told["status"], told["legacy"]) == (0, "0")
+
+    @pytest.mark.parametrize(("own", "expected"), [(None, "1"), ("0", "0")])
+    def test_child_processes_do_without_keras_too(
+        self, own: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+        if own is not None:
+            monkeypatch.setenv("TF_USE_LEGACY_KERAS", own)
+        assert for_quiet_child(without_gpus=True)["TF_USE_LEGACY_KERAS"] == expected
+        assert os.environ.get("TF_USE_LEGACY_KERAS") == own
 
     def test_the_library_leaves_the_process_alone(self) -> None:
         code = (

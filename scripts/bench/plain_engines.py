@@ -1,4 +1,8 @@
-"""The other ways to run the same network, as somebody would write them who has read the first page of each manual."""
+"""The other ways to run the same network, as somebody would write them who has read the first page of each manual.
+
+Of the program nothing but the import that is not reported to a maker, and that where it is used: PyTorch may be that
+of an interpreter without our packages.
+"""
 
 from importlib import import_module
 from typing import Any
@@ -10,7 +14,9 @@ from bench.network_calls import Calls, network_calls
 
 def onnxruntime(model: str, pictures: str) -> Calls:
     """Of the package onnxruntime."""
-    module: Any = import_module("onnxruntime")
+    from ssd_detect.environment import import_untracked
+
+    module = import_untracked("onnxruntime")
     session = module.InferenceSession(model, providers=["CPUExecutionProvider"])
     return network_calls(lambda inputs: session.run(["scores", "offsets"], {"pictures": inputs}), pictures)
 
@@ -31,7 +37,9 @@ def opencv(model: str, pictures: str) -> Calls:
 
 def openvino(model: str, pictures: str, precision: str | None) -> Calls:
     """Of the package openvino. Without a precision it computes in bf16 wherever the processor can."""
-    module: Any = import_module("openvino")
+    from ssd_detect.environment import import_untracked
+
+    module = import_untracked("openvino")
     chosen = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
     compiled = module.Core().compile_model(model, "CPU", chosen)
 

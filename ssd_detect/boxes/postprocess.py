@@ -88,9 +88,10 @@ def _may_be_best(scores: Floats, groups: Integers, k: int) -> Flags:
     Scores are counted in steps of about 6 % from 2^-16 to 1; out go those below whose step are k others.
     """
     steps = np.clip((np.ascontiguousarray(scores).view(np.int32) >> 19) - _LOWEST_STEP, 0, _STEPS - 1)
-    counts = np.bincount(groups * _STEPS + steps, minlength=(groups.max() + 1) * _STEPS).reshape(-1, _STEPS)
+    of_groups = groups * _STEPS + steps
+    counts = np.bincount(of_groups, minlength=(groups.max() + 1) * _STEPS).reshape(-1, _STEPS)
     higher = counts[:, ::-1].cumsum(axis=1)[:, ::-1] - counts  # how many of a group are in the steps above each
-    flags: Flags = (higher < k)[groups, steps]
+    flags: Flags = (higher < k).take(of_groups)
     return flags
 
 

@@ -37,7 +37,7 @@ class Selected(NamedTuple):
             self.anchor_ids[places],
             self.class_ids[places],
             self.scores[places],
-            self.offsets[places],
+            self.offsets.take(places, axis=0),  # an index, for rows so short, takes ten times as long
             self.peaks,
         )
 
@@ -72,9 +72,16 @@ def select_scores(scores: Floats, offsets: Floats, limits: Floats) -> Selected:
     num_anchors, num_classes = scores.shape[1:]
     values = scores.reshape(-1)
     places = np.flatnonzero(_above(values, limits))  # (n,)
-    rows, class_ids = np.divmod(places, num_classes)
-    picture_ids, anchor_ids = np.divmod(rows, num_anchors)
-    return Selected(picture_ids, anchor_ids, class_ids, values[places], offsets.reshape(-1, 4)[rows], _peaks(scores))
+    rows, class_ids = _split(places, num_classes)
+    picture_ids, anchor_ids = _split(rows, num_anchors)
+    of_anchors = offsets.reshape(-1, 4).take(rows, axis=0)
+    return Selected(picture_ids, anchor_ids, class_ids, values[places], of_anchors, _peaks(scores))
+
+
+def _split(numbers: Integers, by: int) -> tuple[Integers, Integers]:
+    """Quotients and remainders; `np.divmod` takes twice as long."""
+    quotients = numbers // by
+    return quotients, numbers - quotients * by
 
 
 def _above(values: Floats, limits: Floats) -> Flags:

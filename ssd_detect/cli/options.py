@@ -93,7 +93,7 @@ _OPTIONS = (
                  default=Arithmetic.FLOAT32.value, show_default=True,
                  help="What the network computes with; all but float32 find a little less, which eval shows."),
     click.option("--calibrate", type=click.Path(path_type=Path, file_okay=False, exists=True), default=None,
-                 metavar="FOLDER", help="For int8: pictures like yours, some 100, that tell the range of each value.  "
+                 metavar="FOLDER", help="For int8: pictures like yours; up to 64 tell the range of each value.  "
                                         "[default: some that ship]"),
     click.option("--threads", type=click.IntRange(1, 1024), default=None,
                  help="CPU threads for the network. Default: one a core."),

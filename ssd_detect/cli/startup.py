@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,13 @@ from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.environment import held_back_stderr, hide_gpus, leave_keras_out, quick_imports, silence_tensorflow
+from ssd_detect.settings import SessionSettings
 from ssd_detect.stages import StageTimes
 
 if TYPE_CHECKING:
     from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
+    from ssd_detect.model.checkpoint import Checkpoint
     from ssd_detect.model.runs_on import RunsOn
 
 
@@ -27,6 +30,8 @@ def open_detector(
 ) -> "Detector":
     """Import the engine, while a thread loads the checkpoint, and open the network.
 
+    What `auto` takes is asked here, so that it is imported as an engine is that was typed.
+
     Args:
         run: what was chosen.
         times, on_outputs: as for `Detector`.
@@ -36,13 +41,14 @@ def open_detector(
 
     engine = run.session.engine
     with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW) as loaded, quick_imports():
-        _import_engine(run)
+        session = _with_engine(run, loaded)
+        _import_engine(session, run.talk)
         from ssd_detect.detector import Detector
 
         detector = Detector(
             loaded(),
             settings=run.detection,
-            session=run.session,
+            session=session,
             batch_size=run.batch_size,
             times=times,
             on_slow_start=lambda: run.talk.note(SLOW_START),
@@ -66,29 +72,33 @@ def _in_words(runs_on: "RunsOn") -> str:
     return f"{runs_on.device} ({runs_on.engine.value} {runs_on.version}{precision})"
 
 
-def _import_engine(run: RunSettings) -> None:
-    """Import what computes; of `auto`, whose choice the checkpoint decides, nothing yet.
+def _with_engine(run: RunSettings, loaded: "Callable[[], Checkpoint]") -> SessionSettings:
+    """The settings with an engine's own name, also for `auto`."""
+    if run.session.engine is not EngineName.AUTO:
+        return run.session
+    from ssd_detect.engines.choice import choose
 
-    In this thread, since no other could be stopped by Ctrl-C in the middle of it.
-    """
-    engine = run.session.engine
-    if engine in (EngineName.TENSORFLOW, EngineName.AUTO):
-        _prepare_for_tensorflow(run)
-    if engine is EngineName.TENSORFLOW:
-        with nullcontext() if run.talk.verbose else held_back_stderr():
-            import_module("ssd_detect.model.session")
-    elif engine is not EngineName.AUTO:
+    return replace(run.session, engine=choose(loaded(), run.session, run.talk.note))
+
+
+def _import_engine(session: SessionSettings, talk: Talk) -> None:
+    """Import what computes; in this thread, since no other could be stopped by Ctrl-C in the middle of it."""
+    if session.engine is not EngineName.TENSORFLOW:
         from ssd_detect.engines.packages import imported
 
-        imported(engine)
+        imported(session.engine)
+        return
+    _prepare_for_tensorflow(session, talk)
+    with nullcontext() if talk.verbose else held_back_stderr():
+        import_module("ssd_detect.model.session")
 
 
-def _prepare_for_tensorflow(run: RunSettings) -> None:
+def _prepare_for_tensorflow(session: SessionSettings, talk: Talk) -> None:
     """What has to be in the environment before its import."""
     leave_keras_out()
-    if run.session.device.kind == "cpu":
+    if session.device.kind == "cpu":
         hide_gpus()
-    if not run.talk.verbose:
+    if not talk.verbose:
         silence_tensorflow()
 
 

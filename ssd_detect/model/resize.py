@@ -8,16 +8,19 @@ positions or in their rounding.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from itertools import pairwise
+from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from ssd_detect.arrays import Floats, Integers, Pixels
 from ssd_detect.conventions import ResizeRule
 
 _HALF = np.float32(0.5)
-_ROWS = 32  # mixed at once: fewer mean more calls
+# Interpolated at once: fewer mean more calls, more mean arrays that the system gives, and clears, anew each time.
+_ROWS = 32
 
 
 def resized(picture: Pixels, side: int, rule: ResizeRule) -> Floats:
@@ -44,24 +47,23 @@ def resized_batch(pictures: Sequence[Pixels], side: int, rule: ResizeRule) -> Fl
 class _Pairs(NamedTuple):
     """Between which two samples of an axis each output lies: numbers of the lower ones, of the upper ones, shares."""
 
-    lower: Integers
-    upper: Integers
-    share: Floats  # of the upper one
-
-
-_Tables = TypeVar("_Tables", bound=tuple[Integers | Floats, ...])
+    lower: Integers  # (side,)
+    upper: Integers  # (side,)
+    share: Floats  # of the upper one, once for each number of a sample: (side * channels,)
 
 
 @lru_cache(maxsize=64)
 def _pairs(source: int, side: int, channels: int, *, half_pixel: bool) -> _Pairs:
-    """Of an axis of `source` samples of `channels` numbers each, (side * channels,) each; float32 as TensorFlow has."""
+    """Of an axis of `source` samples of `channels` numbers each; float32 as TensorFlow has."""
     scale = np.float32(source) / np.float32(side)
     outputs = np.arange(side, dtype=np.float32)
     positions = (outputs + _HALF) * scale - _HALF if half_pixel else outputs * scale
     floors = np.floor(positions)
     lower, upper = (np.clip(floors.astype(np.int64) + step, 0, source - 1) for step in (0, 1))
-    lower, upper = (np.add.outer(i * channels, np.arange(channels)).reshape(-1) for i in (lower, upper))
-    return _shared(_Pairs(lower, upper, np.repeat(positions - floors, channels)))
+    pairs = _Pairs(lower, upper, np.repeat(positions - floors, channels))
+    for table in pairs:
+        table.flags.writeable = False  # kept for all threads
+    return pairs
 
 
 def _interpolate(picture: Pixels, out: Floats, *, half_pixel: bool) -> None:
@@ -69,70 +71,123 @@ def _interpolate(picture: Pixels, out: Floats, *, half_pixel: bool) -> None:
     height, width, side = *picture.shape[:2], len(out)
     ys = _pairs(height, side, 1, half_pixel=half_pixel)
     xs = _pairs(width, side, 3, half_pixel=half_pixel)
-    rows = picture.reshape(height, width * 3).take(np.concatenate([ys.lower, ys.upper]), axis=0)  # (2 side, 3 W)
-    left = rows.take(xs.lower, axis=1).astype(np.float32)  # (2 side, 3 side)
-    mixed = rows.take(xs.upper, axis=1).astype(np.float32)
-    _blend(left, mixed, xs.share, out=mixed)
-    top, bottom = mixed[:side], mixed[side:]
-    _blend(top, bottom, ys.share[:, np.newaxis], out=out.reshape(side, side * 3))
+    samples, mixed = picture.reshape(height, width * 3), out.reshape(side, side * 3)
+    for start in range(0, side, _ROWS):
+        block = slice(start, start + _ROWS)
+        numbers = np.concatenate([ys.lower[block], ys.upper[block]])
+        rows = samples.take(numbers, axis=0, mode="clip")  # (2 _ROWS, 3 W); the mode saves a copy
+        pixels = cv2.cvtColor(rows.reshape(-1, width, 3), cv2.COLOR_RGB2RGBA).view(np.uint32)[..., 0]  # (2 _ROWS, W)
+        left, right = (_pixels_at(columns, pixels) for columns in (xs.lower, xs.upper))  # (2 _ROWS, 3 side)
+        both: Floats = np.asarray(cv2.subtract(right, left, dtype=cv2.CV_32F), np.float32)
+        both *= xs.share
+        both += left
+        top, bottom = np.split(both, 2)
+        bottom -= top
+        bottom *= ys.share[block, np.newaxis]
+        np.add(top, bottom, out=mixed[block])
 
 
-def _blend(first: Floats, second: Floats, share: Floats, out: Floats) -> None:
-    """first + (second - first) * share; overwrites `second`."""
-    np.subtract(second, first, out=second)
-    np.multiply(second, share, out=second)
-    np.add(first, second, out=out)
+def _pixels_at(columns: Integers, pixels: NDArray[np.uint32]) -> Pixels:
+    """(n, W) RGBA to (n, 3 columns): four bytes are gathered as one number, three would be by a copying loop."""
+    gathered = pixels.take(columns, axis=1, mode="clip").view(np.uint8).reshape(len(pixels), -1, 4)
+    return np.asarray(cv2.cvtColor(gathered, cv2.COLOR_RGBA2RGB), np.uint8).reshape(len(pixels), -1)
 
 
-def _shared(tables: _Tables) -> _Tables:
-    """The same, kept for all threads: read-only."""
-    for table in tables:
-        table.flags.writeable = False
-    return tables
+# Multiply-adds up to which OpenBLAS, NumPy's on Linux and Windows, makes a matrix product in the thread that asks for
+# it: GEMM_MULTITHREAD_THRESHOLD (4) times SMP_THRESHOLD_MIN (65536) in its interface/gemm.c. Above it, its own threads
+# fight with the network's for the processor.
+_PRODUCT = 4 * 65536
+# Of them at most, for one row or column of a picture, so that a product takes 32 or more: with one alone it would be a
+# product with a vector, whose limit is far lower.
+_PRODUCT_OF_ONE = _PRODUCT // 32
+# Outputs of one product: more mean fewer calls and more zeros in its weights. Measured on 300x200 to 3840x2160.
+_ROWS_OF_BAND, _COLUMNS_OF_BAND = 6, 16
+_STRIP = 512 * 1024  # float32 numbers between rows and columns: they stay in the cache, and memory stays bounded
 
 
-class _Taps(NamedTuple):
-    """Of which samples of an axis each output is mixed: for each of the most that one needs, number and weight."""
+class _Band(NamedTuple):
+    """Outputs of an axis that follow each other, from samples that follow each other."""
 
-    numbers: Integers  # (taps, outputs)
-    weights: Floats  # (taps, outputs); 0 where an output needs fewer
+    outputs: slice
+    samples: slice
+    weights: Floats  # (samples, outputs) of columns, (outputs, samples) of rows, as the products take them
 
 
-@lru_cache(maxsize=64)
-def _taps(source: int, side: int, channels: int) -> _Taps:
+class _Bands(NamedTuple):
+    """All outputs of an axis."""
+
+    bands: tuple[_Band, ...]
+    most: int  # outputs of one
+    weights: int  # of the largest
+
+
+@lru_cache(maxsize=32)  # 20 KB for 500 samples, under 4 MB for as many as there can be
+def _bands(source: int, side: int, most: int, *, columns: bool) -> _Bands:
     """A triangle filter as wide as the reduction, as `tf.image.resize(antialias=True)` has it, in float32.
 
-    An axis has `source` samples of `channels` numbers each, and `side` outputs.
+    An axis has `source` samples and `side` outputs, of which a band has `most` at most.
     """
     scale = np.float32(1) / (np.float32(side) / np.float32(source))  # rounded twice there, which moves the centres
     reach = np.maximum(scale, np.float32(1))
     centres = (np.arange(side, dtype=np.float32) + _HALF) * scale
-    firsts = np.clip(np.ceil(centres - reach - _HALF).astype(np.int64), 0, source - 1)
-    numbers = np.add.outer(np.arange(int(np.ceil(2 * reach)) + 1), firsts)  # (taps, side)
-    distances = numbers.astype(np.float32) + _HALF - centres
+    while most > 3 and most * ((most + 1) * reach + 3) > _PRODUCT_OF_ONE:
+        most -= 1
+    bands = tuple(_band(part, source, centres, reach, columns=columns) for part in _parts(side, most))
+    return _Bands(bands, most, max(band.weights.size for band in bands))
+
+
+def _band(outputs: slice, source: int, centres: Floats, reach: np.float32, *, columns: bool) -> _Band:
+    own = centres[outputs]
+    first, last = np.floor(own[0] - reach - _HALF), np.ceil(own[-1] + reach + _HALF)
+    samples = slice(max(int(first), 0), min(int(last), source))
+    distances = np.arange(samples.start, samples.stop, dtype=np.float32) + _HALF - own[:, np.newaxis]
     weights = np.maximum(np.float32(1) - np.abs(distances * (np.float32(1) / reach)), np.float32(0))
-    weights[numbers >= source] = 0
-    weights /= weights.sum(axis=0)
-    starts = np.minimum(numbers, source - 1)[..., np.newaxis] * channels  # (taps, side, 1)
-    taps = _Taps((starts + np.arange(channels)).reshape(len(numbers), -1), np.repeat(weights, channels, axis=1))
-    return _shared(taps)
+    weights /= weights.sum(axis=1, keepdims=True)
+    weights = np.ascontiguousarray(weights.T) if columns else weights  # turned by the product it takes longer
+    weights.flags.writeable = False  # kept for all threads
+    return _Band(outputs, samples, weights)
+
+
+def _parts(total: int, most: int) -> list[slice]:
+    """0 to `total` in parts of `most` at most, as equal as can be: with 3 or more, none of a larger total is 1."""
+    count = -(-total // most)
+    borders = [total * i // count for i in range(count + 1)]
+    return [slice(*pair) for pair in pairwise(borders)]
 
 
 def _mix(picture: Pixels, out: Floats) -> None:
-    """The triangle filter, into `out`: no matrix product, whose threads would get into the way of the network's."""
+    """The triangle filter, into `out`: strip by strip, rows first; a band of rows or columns is one matrix product.
+
+    Each product is so small that the calling thread makes it, whatever the size of the picture.
+    """
     height, width, side = *picture.shape[:2], len(out)
-    samples, mixed = picture.reshape(height, width * 3), out.reshape(side, side * 3)
-    ys, xs = _taps(height, side, 1), _taps(width, side, 3)
-    for start in range(0, side, _ROWS):  # a large picture's in float32 would leave every cache
-        block = slice(start, start + _ROWS)
-        rows = _sum(samples, ys.numbers[:, block], ys.weights[:, block, np.newaxis], axis=0)  # (_ROWS, 3 W)
-        mixed[block] = _sum(rows, xs.numbers, xs.weights, axis=1)
+    samples = picture.reshape(height, width * 3)
+    ys = _bands(height, side, _ROWS_OF_BAND, columns=False)
+    xs = _bands(width, side, _COLUMNS_OF_BAND, columns=True)
+    rows = max(min(_PRODUCT // xs.weights, _STRIP // (width * 3), side) // ys.most, 1) * ys.most
+    planes, mixed = np.empty((3, rows, width), np.float32), np.empty((3, rows, side), np.float32)
+    for start in range(0, len(ys.bands), rows // ys.most):
+        bands = ys.bands[start : start + rows // ys.most]
+        strip = slice(bands[0].outputs.start, bands[-1].outputs.stop)
+        _mix_rows(samples, bands, planes)
+        for plane, square in zip(planes, mixed, strict=True):
+            _mix_columns(plane[: strip.stop - strip.start], xs.bands, square[: strip.stop - strip.start])
+        cv2.merge([square[: strip.stop - strip.start] for square in mixed], dst=out[strip])
 
 
-def _sum(samples: Pixels | Floats, numbers: Integers, weights: Floats, axis: int) -> Floats:
-    total: Floats = samples.take(numbers[0], axis=axis) * weights[0]
-    for number, weight in zip(numbers[1:], weights[1:], strict=True):
-        part = samples.take(number, axis=axis).astype(np.float32, copy=False)
-        part *= weight
-        total += part
-    return total
+def _mix_rows(samples: Pixels, bands: Sequence[_Band], planes: Floats) -> None:
+    """(H, 3 W) into the first rows of (3, rows, W), a plane for each colour."""
+    num_columns, start = samples.shape[1], bands[0].outputs.start
+    mixed = np.empty((_ROWS_OF_BAND, num_columns), np.float32)
+    for outputs, window, weights in bands:
+        rows = mixed[: len(weights)]
+        for columns in _parts(num_columns, _PRODUCT // weights.size):
+            np.matmul(weights, samples[window, columns].astype(np.float32), out=rows[:, columns])
+        of_planes = slice(outputs.start - start, outputs.stop - start)
+        cv2.split(rows.reshape(len(rows), -1, 3), list(planes[:, of_planes]))
+
+
+def _mix_columns(rows: Floats, bands: Sequence[_Band], out: Floats) -> None:
+    """(rows, W) into (rows, side)."""
+    for outputs, window, weights in bands:
+        np.matmul(rows[:, window], weights, out=out[:, outputs])
