@@ -4,7 +4,7 @@ RGB uint8 (H, W, 3)  ->  network input (S, S, 3)  ->  scores above a limit, offs
                    NumPy                     one network                            NumPy
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike, fspath
@@ -19,13 +19,14 @@ from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.detections import Detections
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.open import open_network
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
-from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.media.pipeline import batches
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.resize import resized
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
 from ssd_detect.stages import StageTimes, told_when_slow
 
@@ -49,7 +50,8 @@ class Detector:
     """Finds objects in pictures. Make one, use it for all pictures, from any thread; close it, or use `with`.
 
     Args:
-        checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
+        checkpoint: a name of the manifest, a path, `CheckpointSettings`, or what was loaded already; None takes the
+            one that ships.
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
             The attribute `anchors`, (N, 4) float32 cxcywh unit, is the checkpoint's.
@@ -72,7 +74,7 @@ class Detector:
 
     def __init__(
         self,
-        checkpoint: str | PathLike[str] | CheckpointSettings | None = None,
+        checkpoint: str | PathLike[str] | CheckpointSettings | Checkpoint | None = None,
         *,
         settings: DetectionSettings | None = None,
         session: SessionSettings | None = None,
@@ -82,11 +84,9 @@ class Detector:
         on_outputs: Callable[[Floats, Floats], None] | None = None,
         on_note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        if not isinstance(checkpoint, CheckpointSettings):
-            checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
         self.batch_size = max(1, batch_size)
         self.times = times or StageTimes()
-        loaded = load_checkpoint(checkpoint)
+        loaded = checkpoint if isinstance(checkpoint, Checkpoint) else load_checkpoint(_chosen(checkpoint))
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
@@ -109,9 +109,7 @@ class Detector:
         """
         if isinstance(pictures, np.ndarray) and pictures.ndim != 4:
             return self.detect_prepared([self.prepare(pictures)])[0]
-        starts = range(0, len(pictures), self.batch_size)
-        batches = (pictures[i : i + self.batch_size] for i in starts)
-        return [d for batch in batches for d in self.detect_prepared([self.prepare(picture) for picture in batch])]
+        return self.detect_prepared(map(self.prepare, pictures))
 
     def prepare(self, picture: Pixels) -> Prepared:
         """Resize a picture for `detect_prepared`; a thread that reads pictures can do it while the network runs.
@@ -123,13 +121,16 @@ class Detector:
         with self.times.measure("resize"):
             return Prepared(picture, resized(picture, self.spec.size, self.spec.resize))
 
-    def detect_prepared(self, pictures: Sequence[Prepared]) -> list[Detections]:
-        """Detect in pictures, at least one, that go through the network at once, whatever `batch_size` is.
+    def detect_prepared(self, pictures: Iterable[Prepared]) -> list[Detections]:
+        """Detect in pictures, of which `batch_size` go through the network at once.
 
         Raises:
             ClosedError: after `close()`.
             DeviceError: not enough memory for so many; the device fails.
         """
+        return [found for batch in batches(iter(pictures), self.batch_size) for found in self._detected(batch)]
+
+    def _detected(self, pictures: Sequence[Prepared]) -> list[Detections]:
         selected = self._selected(_stacked(pictures))
         sizes = [(picture.shape[1], picture.shape[0]) for picture, _ in pictures]
         found = self._decoder.decode(selected, self.anchors, sizes)
@@ -200,6 +201,12 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _chosen(checkpoint: str | PathLike[str] | CheckpointSettings | None) -> CheckpointSettings:
+    if isinstance(checkpoint, CheckpointSettings):
+        return checkpoint
+    return CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
 
 
 def _stacked(pictures: Sequence[Prepared]) -> Floats:

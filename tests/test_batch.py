@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssd_detect.arrays import Pixels
 from ssd_detect.batch import flow
 from ssd_detect.batch.flow import PixelBudget, read_batches
 from ssd_detect.batch.journal import (
@@ -21,6 +22,8 @@ from ssd_detect.batch.journal import (
     is_unfinished,
     read_journal,
 )
+from ssd_detect.batch.outputs import Outputs
+from ssd_detect.batch.run import PictureRun, Started
 from ssd_detect.batch.settings import JobSettings
 from ssd_detect.batch.summary import RunSummary
 from ssd_detect.classes import VOC20
@@ -29,10 +32,14 @@ from ssd_detect.errors import ExitStatus, OutputError, PictureError
 from ssd_detect.files import file_stamp
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.media.decoding.origin import PictureOrigin
+from ssd_detect.media.detecting import Detect
 from ssd_detect.media.pictures import Picture
+from ssd_detect.media.sources.inputs import PictureInput
 from ssd_detect.settings import CheckpointSettings, DetectionSettings
+from ssd_detect.stages import StageTimes
 
 from .test_detections import CAR, DOG, PERSON, detections
+from .video_parts import no_pipeline_is_left
 
 
 def picture(height: int, width: int) -> Picture:
@@ -72,10 +79,12 @@ class TestBatches:
 
         def detect(pictures: Any) -> list[Detections]:
             asked.append(len(pictures))
-            return [Detections.empty((p.shape[1], p.shape[0]), VOC20) for p in pictures]
+            return nothing_in(pictures)
 
+        batch.prepare(lambda pixels: pixels)
         batch.detect(detect)
         assert asked == [2]
+        assert [item.prepared for item in batch.items] == [None] * 3  # no longer in memory
         assert [None if d is None else d.size for d in (item.detections for item in batch.items)] == [
             (9, 9), None, (5, 5),
         ]  # fmt: skip
@@ -114,6 +123,104 @@ def wait_until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+class TwoSteps:
+    """A detector that prepares."""
+
+    def __init__(self, detect: Callable[[list[Any]], list[Detections]]) -> None:
+        self.detect_prepared = detect
+        self.prepared: list[int] = []
+
+    def __call__(self, pictures: list[Pixels]) -> list[Detections]:
+        raise AssertionError("pictures that nobody prepared")
+
+    def prepare(self, pixels: Pixels) -> tuple[str, Pixels]:
+        self.prepared.append(pixels.shape[0])
+        return "prepared", pixels
+
+
+def nothing_in(pictures: list[Pixels]) -> list[Detections]:
+    return [Detections.empty((p.shape[1], p.shape[0]), VOC20) for p in pictures]
+
+
+class TestRun:
+    """From reading to writing, without a network."""
+
+    def do(self, detect: Detect, sizes: list[tuple[int, int]], **options: Any) -> list[PictureRecord]:
+        done: list[PictureRecord] = []
+        sources = [PictureInput(f"{i}.png", None, None, PurePosixPath(str(i))) for i in range(len(sizes))]
+
+        def read(source: PictureInput) -> tuple[Picture, None]:
+            height, width = sizes[int(source.key.name)]
+            if height == 0:
+                raise PictureError("broken")
+            blank = np.broadcast_to(np.zeros(3, np.uint8), (height, width, 3))  # takes no memory
+            return Picture(blank, PictureOrigin("PNG", lossless=True)), None
+
+        given: dict[str, Any] = {
+            "reported": lambda found: found,
+            "journal": Journal(None, "", ()),
+            "batch_size": 1,
+            "times": StageTimes(),
+            "summary": RunSummary(),
+            "on_failure": lambda source, error: None,
+            "on_note": lambda source, note: None,
+        }
+        run = PictureRun(sources, {}, read, **(given | options))
+        outputs = Outputs((), (), lambda record, targets: done.append(record), overwrite=False)
+        run.do(lambda: Started(detect, VOC20, outputs))
+        assert no_pipeline_is_left()
+        return done
+
+    @pytest.mark.parametrize("count", [0, 1, 7])
+    def test_pictures_are_prepared_and_written_in_order(self, count: int) -> None:
+        asked: list[str] = []
+
+        def detect(pictures: list[Any]) -> list[Detections]:
+            asked.extend(word for word, _ in pictures)
+            return nothing_in([pixels for _, pixels in pictures])
+
+        detector = TwoSteps(detect)
+        done = self.do(detector, [(i + 1, 2) for i in range(count)], batch_size=3)
+        assert [record.detections.size for record in done] == [(2, i + 1) for i in range(count)]
+        assert detector.prepared == [i + 1 for i in range(count)]
+        assert asked == ["prepared"] * count
+
+    def test_the_next_batch_is_prepared_while_the_network_is_busy(self) -> None:
+        def detect(pictures: list[Any]) -> list[Detections]:
+            at_hand = pictures[-1][1].shape[0]
+            wait_until(lambda: detector.prepared[-1] > at_hand or at_hand == 4)
+            return nothing_in([pixels for _, pixels in pictures])
+
+        detector = TwoSteps(detect)
+        assert len(self.do(detector, [(1, 2), (2, 2), (3, 2), (4, 2)], batch_size=2)) == 4
+
+    @pytest.mark.parametrize("stage", ["prepare", "detect", "stop", "strict"])
+    def test_it_ends_while_the_reader_waits_for_room(self, stage: str) -> None:
+        """Each picture alone takes all the memory that there is for pictures; what waits is not written."""
+        sizes = [(0, 0) if stage == "strict" else (12_000, 12_000), *[(12_000, 12_000)] * 9]
+
+        def broken(pictures: Any) -> Any:
+            time.sleep(0.1)
+            if stage in ("prepare", "detect"):
+                raise OSError(f"{stage} broke")
+            return nothing_in(pictures)
+
+        def detect() -> Detect:
+            if stage == "prepare":
+                detector = TwoSteps(nothing_in)
+                detector.prepare = broken  # type: ignore[assignment, method-assign]
+                return detector
+            return broken
+
+        options: dict[str, Any] = {"strict": stage == "strict", "should_stop": lambda: stage == "stop"}
+        if stage in ("prepare", "detect"):
+            with pytest.raises(OSError, match=f"{stage} broke"):
+                self.do(detect(), sizes, **options)
+        else:
+            done = self.do(detect(), sizes, **options)
+            assert len(done) == (stage == "stop")
 
 
 class TestJournal:

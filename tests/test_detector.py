@@ -90,6 +90,7 @@ class TestPrepared:
         assert all(one.picture is picture for one, picture in zip(prepared, pictures, strict=True))
         assert detector.detect_prepared(prepared) == detector(pictures)
         assert detector.detect_prepared(prepared[:1]) == [detector(pictures[0])]
+        assert detector.detect_prepared([]) == []
 
     def test_what_is_no_picture(self, detector: Detector) -> None:
         with pytest.raises(PictureError, match=r"got uint8 \(5, 5\)"):

@@ -4,8 +4,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from ssd_detect.cli.progress import told
 from ssd_detect.detections import Detections
 from ssd_detect.media.video.clock import FrameTime
 from ssd_detect.media.video.frames import Frame
-from ssd_detect.media.video.run import DetectedFrame
+from ssd_detect.media.video.run import DetectedFrame, detect_frames
 from ssd_detect.media.video.selection import Chosen
 from ssd_detect.settings import Selection
 from tests.video_parts import NAMES, every_frame, found, frames_of, no_pipeline_is_left, video_run
@@ -90,7 +91,8 @@ class TestVideoRun:
             most = max(most, len(alive))
             return picture
 
-        video_run(batch_size, choose=every_frame(stride)).do(frames_of(400, pixels), lambda _: None)
+        run = video_run(batch_size, choose=every_frame(stride), stride=stride)
+        run.do(frames_of(400, pixels), lambda _: None)
         assert most <= 3 * batch_size * stride + 6
 
     def test_leaving_the_detections_early_ends_the_reader(self) -> None:
@@ -98,6 +100,89 @@ class TestVideoRun:
         first = next(detected)
         assert (first.frame.time.pts, len(first.detections)) == (10, 1)
         detected.close()
+        assert no_pipeline_is_left()
+
+
+class Preparing:
+    """A detector in two steps, which keeps account of them."""
+
+    def __init__(self, detect: Callable[[list[Any]], None] = lambda pictures: None) -> None:
+        self.prepared: list[int] = []
+        self.detected: list[int] = []
+        self._detect = detect
+
+    def __call__(self, pictures: list[Pixels]) -> list[Detections]:
+        raise AssertionError("pictures that nobody prepared")
+
+    def prepare(self, picture: Pixels) -> tuple[Pixels]:
+        self.prepared.append(int(picture[0, 0, 0]))
+        return (picture,)
+
+    def detect_prepared(self, pictures: list[tuple[Pixels]]) -> list[Detections]:
+        self.detected += [int(picture[0, 0, 0]) for (picture,) in pictures]
+        self._detect(pictures)
+        return [found(picture) for (picture,) in pictures]
+
+
+class TestPreparing:
+    @pytest.mark.parametrize("stride", [1, 4])
+    @pytest.mark.parametrize("count", [0, 1, 13])
+    def test_only_what_the_network_sees_is_prepared(self, count: int, stride: int) -> None:
+        detector, written = Preparing(), list[DetectedFrame]()
+        video_run(2, detect=detector, choose=every_frame(stride)).do(frames_of(count), written.append)
+        assert detector.prepared == detector.detected == [*range(0, count, stride)]
+        assert [w.number for w in written] == [*range(count)]
+
+    def test_the_next_batch_is_prepared_while_the_network_is_busy(self) -> None:
+        def wait(_: list[Any]) -> None:
+            end = time.monotonic() + 30
+            while detector.prepared[-1] < min(11, detector.detected[-1] + 3):
+                assert time.monotonic() < end
+                time.sleep(0.002)
+
+        detector = Preparing(wait)
+        assert len(list(detect_frames(detector, frames_of(12), batch_size=3))) == 12
+
+    @pytest.mark.parametrize(("batch_size", "stride"), [(1, 5), (1, 15), (2, 2)])
+    def test_so_is_what_comes_with_a_stride(self, batch_size: int, stride: int) -> None:
+        """All frames up to the next one that the network sees are read while it is busy."""
+        written: list[DetectedFrame] = []
+
+        def wait(_: list[Any]) -> None:
+            end = time.monotonic() + 30
+            while detector.prepared[-1] < min(90, detector.detected[-1] + stride):
+                assert time.monotonic() < end
+                time.sleep(0.002)
+
+        detector = Preparing(wait)
+        run = video_run(batch_size, detect=detector, choose=every_frame(stride), stride=stride)
+        run.do(frames_of(91), written.append)
+        assert len(written) == 91
+
+    def test_live_frames_that_are_dropped_are_not(self) -> None:
+        source = Source(50)
+
+        def wait(_: list[Any]) -> None:
+            if len(detector.detected) == 1:
+                assert source.given.acquire(timeout=30)
+
+        detector = Preparing(wait)
+        video_run(1, detect=detector, newest_wins=True).do(source.frames(), lambda _: None)
+        assert detector.prepared == detector.detected
+        assert detector.prepared[-1] == 49
+        assert len(detector.prepared) <= 4
+
+    def test_an_error_comes_in_its_place(self) -> None:
+        def prepare(picture: Pixels) -> Any:
+            if picture[0, 0, 0] == 5:
+                raise OSError("prepare broke")
+            return (picture,)
+
+        detector, written = Preparing(), list[DetectedFrame]()
+        detector.prepare = prepare  # type: ignore[method-assign]
+        with pytest.raises(OSError, match="prepare broke"):
+            video_run(1, detect=detector).do(frames_of(10**6), written.append)
+        assert len(written) <= 5
         assert no_pipeline_is_left()
 
 

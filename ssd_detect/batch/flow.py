@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
@@ -16,17 +16,24 @@ BATCH_PIXELS = 32_000_000
 """A batch takes no further picture beyond this; a larger picture is a batch of its own."""
 
 PIXELS_IN_FLIGHT = 4 * BATCH_PIXELS
-"""What may be in memory between reading and writing (about three bytes each, and as much again while encoding)."""
+"""What may be in memory between reading and writing (about three bytes each, and as much again while encoding).
+
+What the network gets of a picture (1 MB for SSD300) comes on top, for no more than three batches at once.
+"""
 
 
 @dataclass
 class ReadItem(Generic[T]):
-    """An input with its picture and, later, detections; or why it has none."""
+    """An input with its picture and, later, detections; or why it has none.
+
+    What is `prepared` for the network goes as soon as that has had it.
+    """
 
     source: T
     picture: Picture | None = None
     sha256: str | None = None
     error: SsdDetectError | None = None
+    prepared: Any = None
     detections: Detections | None = None
 
     @property
@@ -46,13 +53,19 @@ class Batch(Generic[T]):
         """Of all its pictures."""
         return sum(item.num_pixels for item in self.items)
 
-    def detect(self, detect: Callable[[list[Pixels]], list[Detections]]) -> None:
-        """Fill in the detections of all pictures."""
+    def prepare(self, prepare: Callable[[Pixels], Any]) -> None:
+        """Make what the network gets of each picture."""
+        for item in self.items:
+            if item.picture is not None:
+                item.prepared = prepare(item.picture.pixels)
+
+    def detect(self, detect: Callable[[list[Any]], list[Detections]]) -> None:
+        """Fill in the detections of all pictures, which are prepared."""
         pictures = [item for item in self.items if item.picture is not None]
         if pictures:
-            found = detect([item.picture.pixels for item in pictures if item.picture is not None])
+            found = detect([item.prepared for item in pictures])
             for item, detections in zip(pictures, found, strict=True):
-                item.detections = detections
+                item.prepared, item.detections = None, detections
 
 
 class PixelBudget:

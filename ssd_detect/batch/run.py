@@ -1,8 +1,10 @@
 """The run itself: inputs in their order, through reading, network and writing, which overlap."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.batch.flow import Batch, PixelBudget, ReadItem, read_batches
@@ -14,6 +16,7 @@ from ssd_detect.detections import Detections
 from ssd_detect.errors import OutputError, SsdDetectError
 from ssd_detect.files import file_stamp
 from ssd_detect.formats.record import PictureRecord
+from ssd_detect.media.detecting import Detect, in_two_steps
 from ssd_detect.media.pictures import Picture
 from ssd_detect.media.pipeline import read_ahead, write_behind
 from ssd_detect.media.sources.inputs import PictureInput
@@ -24,7 +27,7 @@ from ssd_detect.stages import StageTimes
 class Started:
     """What is there once the checkpoint is loaded: the detector, its class names, and the writers."""
 
-    detect: Callable[[list[Pixels]], list[Detections]]
+    detect: Detect
     class_names: tuple[str, ...]
     outputs: Outputs
 
@@ -70,15 +73,13 @@ class PictureRun:
         """Do all inputs; the first pictures are read while `start` loads the checkpoint. False if stopped early."""
         budget = PixelBudget()
         todo = [source for source in self.sources if source.key not in self.finished]
-        with read_ahead(read_batches(todo, self._read, self.batch_size, budget), depth=1) as batches:
-            try:
-                started = start()
-                with started.outputs.opened():
-                    stopped = self._through(batches, started, budget)
-                    if not stopped:
-                        self._pass_finished(None, started)
-            finally:
-                budget.close()  # nobody writes any more, so nobody waits for room
+        ahead = read_ahead(read_batches(todo, self._read, self.batch_size, budget), depth=1)
+        with ahead as batches, closing(budget):  # when nobody writes any more, nobody waits for room
+            started = start()
+            with started.outputs.opened():
+                stopped = self._through(batches, started, budget)
+                if not stopped:
+                    self._pass_finished(None, started)
         return not stopped
 
     def _through(self, batches: Iterator[Batch[PictureInput]], started: Started, budget: PixelBudget) -> bool:
@@ -91,9 +92,11 @@ class PictureRun:
                     self._finish(item, started)
             budget.give_back(batch.num_pixels)
 
-        with write_behind(write, depth=1) as writing:
-            for batch in batches:
-                batch.detect(started.detect)
+        prepare, detect = in_two_steps(started.detect)
+        ahead = read_ahead(_prepared(batches, prepare), depth=1)  # its end waits for the reader, so not for room
+        with write_behind(write, depth=1) as writing, ahead as ready, closing(budget):
+            for batch in ready:
+                batch.detect(detect)
                 writing.put(batch)
                 if self._halted or self.should_stop():
                     return True
@@ -138,3 +141,11 @@ class PictureRun:
     def _fail(self, source: PictureInput, error: SsdDetectError) -> None:
         self.on_failure(source, error)
         self._halted = self.strict
+
+
+def _prepared(
+    batches: Iterator[Batch[PictureInput]], prepare: Callable[[Pixels], Any]
+) -> Iterator[Batch[PictureInput]]:
+    for batch in batches:
+        batch.prepare(prepare)
+        yield batch

@@ -10,6 +10,7 @@ from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.benchmark.results import Agreement
 from ssd_detect.boxes.toss_ups import Allowed, Kept, are_toss_ups
 from ssd_detect.detections import Detections
+from ssd_detect.differences import largest_difference
 from ssd_detect.settings import DetectionSettings
 
 SCORE_TOLERANCE = 1e-4
@@ -79,11 +80,8 @@ def agreement(
 
 
 def _difference(one: Floats, other: Floats) -> float:
-    """Infinite where shapes differ, or one is a number and the other is none."""
-    if one.shape != other.shape:
-        return float("inf")
-    differences = np.abs(np.where(one == other, np.float32(0), one - other))
-    return float(np.nan_to_num(differences, nan=np.inf, posinf=np.inf).max(initial=0.0))
+    """Infinite where shapes differ."""
+    return largest_difference(one, other) if one.shape == other.shape else float("inf")
 
 
 def _same(one: PictureOutputs, other: PictureOutputs, score_tolerance: float, settings: DetectionSettings) -> bool:

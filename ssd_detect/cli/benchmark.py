@@ -32,13 +32,17 @@ class BenchmarkCommand(click.Command):
 )
 @click.option("--runs", type=click.IntRange(2, 1000), metavar="N", show_default=f"{DEFAULT_RUNS}; quick: {QUICK_RUNS}",
               help="Timed calls of each variant.")  # fmt: skip
-@click.option("--quick", is_flag=True, help="In some 20 seconds: no threads, fewer batch sizes, one cold start.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="In some 20 seconds (--compare: a minute): no threads, fewer batch sizes, one cold start.",
+)
 @click.option("--json", "json_target", metavar="FILE|-",
               help="Write all samples as JSON; - is standard output.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @detection_options
 def benchmark(inputs: tuple[str, ...], run: RunSettings, **chosen: Any) -> ExitStatus:  # fmt: skip
-    """Measure how fast this machine detects, part by part. Takes about a minute.
+    """Measure how fast this machine detects, part by part. Takes about a minute, two with --compare.
 
     PICTURES are files, folders or quoted globs; without any, a portrait that ships and pictures made of it. Tells what
     the machine is, how long a cold start takes, where the time of a picture goes, pictures a second by batch size and

@@ -13,6 +13,7 @@ from ssd_detect.boxes.nms import suppress
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.boxes.toss_ups import Allowed, Kept, are_toss_ups
 from ssd_detect.conventions import Arithmetic
+from ssd_detect.differences import largest_difference
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.reference import Reference
 from ssd_detect.errors import DeviceError
@@ -75,8 +76,8 @@ def prove(network: Network, reference: Reference) -> Measured:
 
 
 def _measured(reference: Reference, scores: Floats, offsets: Floats) -> Measured:
-    score_difference = _difference(reference.scores, scores)
-    offset_difference = _difference(reference.offsets, offsets)
+    score_difference = largest_difference(reference.scores, scores)
+    offset_difference = largest_difference(reference.offsets, offsets)
     are_numbers = math.isfinite(score_difference) and math.isfinite(offset_difference)
     return Measured(
         score_difference,
@@ -91,7 +92,7 @@ def _box_difference(reference: Reference, offsets: Floats) -> float:
     chosen = _selected(reference.scores, reference.offsets)
     theirs = chosen._replace(offsets=offsets[chosen.picture_ids, chosen.anchor_ids])
     expected, found = _boxes(chosen, reference.anchors), _boxes(theirs, reference.anchors)
-    return float(reference.inputs.shape[1] * _difference(expected, found))
+    return float(reference.inputs.shape[1] * largest_difference(expected, found))
 
 
 def _same_detections(reference: Reference, scores: Floats, offsets: Floats) -> bool:
@@ -143,13 +144,6 @@ def _groups(selected: Selected) -> Integers:
     """(n,): a number for each class of each picture."""
     groups: Integers = selected.picture_ids * selected.peaks.shape[1] + selected.class_ids
     return groups
-
-
-def _difference(expected: Floats, found: Floats) -> float:
-    """The largest one; infinite where the one is a number and the other is none."""
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(np.where(expected == found, np.float32(0), expected - found))
-    return float(np.nan_to_num(difference, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
 def _check(network: Network, found: Measured, limits: Limits) -> None:

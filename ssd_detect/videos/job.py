@@ -22,10 +22,11 @@ from ssd_detect.formats.frames_jsonl import FrameJsonLinesWriter
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.video_head import VideoHead
 from ssd_detect.formats.video_summary import VideoResult, write_video_summaries
+from ssd_detect.media.detecting import Detect
 from ssd_detect.media.video.encoding import choose_encoder
 from ssd_detect.media.video.sources.inputs import FoundVideos
 from ssd_detect.stages import StageTimes
-from ssd_detect.videos.one import Detect, VideoHooks, VideoOutcome, do_video, outcome_of
+from ssd_detect.videos.one import VideoHooks, VideoOutcome, do_video, outcome_of
 from ssd_detect.videos.place import Place, check_shared, place_of
 from ssd_detect.videos.settings import VideoJobSettings
 from ssd_detect.videos.summary import JobSummary

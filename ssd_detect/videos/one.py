@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ssd_detect.arrays import Pixels
-from ssd_detect.detections import Detections
 from ssd_detect.errors import SettingError, VideoError
 from ssd_detect.formats.video_head import VideoHead, video_from
 from ssd_detect.formats.video_summary import VideoSummary
+from ssd_detect.media.detecting import Detect
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.encoding import container_of
 from ssd_detect.media.video.frames import Frame, FrameSource, VideoInfo
@@ -26,8 +25,6 @@ from ssd_detect.stages import StageTimes
 from ssd_detect.videos.frame_outputs import FrameOutputs
 from ssd_detect.videos.place import Place
 from ssd_detect.videos.settings import VideoJobSettings
-
-Detect = Callable[[list[Pixels]], list[Detections]]
 
 
 @dataclass(frozen=True)
@@ -210,9 +207,12 @@ class _OneVideo:
     def _run(self) -> VideoRun:
         settings, is_live = self._settings, self._info.is_live
         return VideoRun(
-            lambda pictures: self._detect(pictures),
+            (lambda pictures: self._detect(pictures))
+            if is_live
+            else self._detect,  # live, it comes with the first frame
             self._choose,
             settings.group_size,
+            self._selection.stride,
             interpolates=settings.interpolates and self._selection.stride > 1 and not is_live,
             newest_wins=is_live and not settings.keeps_up,
             keeps_up=settings.keeps_up,

@@ -1,13 +1,17 @@
-"""A video through one detector: read, detect in batches, fill in, write, side by side; all it knows are callables."""
+"""A video through one detector: read, prepare, detect in batches, fill in, write, side by side.
+
+All it knows are callables.
+"""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ssd_detect.arrays import Pixels
 from ssd_detect.detections import Detections
 from ssd_detect.errors import PictureError, SettingError
+from ssd_detect.media.detecting import Detect, in_two_steps
 from ssd_detect.media.pipeline import read_ahead, write_behind
 from ssd_detect.media.video.between import interpolate
 from ssd_detect.media.video.frames import Frame
@@ -17,6 +21,16 @@ from ssd_detect.stages import StageTimes
 
 _DEPTH_LIVE = 32
 """Frames of a live source that may wait when the network need not see them all."""
+
+_DEPTH_BETWEEN = 16
+"""Frames that may wait for the sake of those that the network does not see; more are memory without gain."""
+
+
+class _ReadyFrame(NamedTuple):
+    """A frame that is taken, and what the network gets of it, if it is to see it."""
+
+    chosen: ChosenFrame
+    prepared: Any = None
 
 
 class DetectedFrame(NamedTuple):
@@ -42,9 +56,10 @@ class VideoRun:
     """How a video is done.
 
     Args:
-        detect: pictures in, their detections out.
+        detect: pictures in, their detections out; a `Detector` gets those that are not live as `prepare` makes them.
         choose: of all frames, those that are taken.
         batch_size: frames handed to `detect` at once.
+        stride: frames of which the network sees one.
         interpolates: objects move evenly in frames that the network does not see; else they stand still.
         newest_wins: the source is live: frames that come while the network is busy are dropped.
         keeps_up: the source is live, and every frame is written: the network sees the newest one whenever it is free,
@@ -52,9 +67,10 @@ class VideoRun:
         times: gets the seconds of `read`.
     """
 
-    detect: Callable[[list[Pixels]], list[Detections]]
+    detect: Detect
     choose: Callable[[Iterable[Frame]], Iterable[ChosenFrame]]
     batch_size: int = 1
+    stride: int = 1
     interpolates: bool = False
     newest_wins: bool = False
     keeps_up: bool = False
@@ -63,20 +79,39 @@ class VideoRun:
     def do(self, frames: Iterable[Frame], write: Callable[[DetectedFrame], None]) -> None:
         """Give each frame with its objects to `write`, in a thread of its own.
 
-        About three batches and the frames between theirs are in memory. The first error of any stage ends the run and
-        is raised.
+        About three batches are in memory, and the frames between theirs, or some if those are many. The first error of
+        any stage ends the run and is raised.
         """
-        with write_behind(write, depth=self.batch_size) as writing, closing(self.detected(frames)) as found:
+        with write_behind(write, self._depth) as writing, closing(self.detected(frames)) as found:
             for frame in found:
                 writing.put(frame)
 
+    @property
+    def _depth(self) -> int:
+        """Frames that may wait on either side: what comes and goes while the network is busy once."""
+        if self._is_live:
+            return self.batch_size  # a picture of now is worth more than one of each moment
+        return max(self.batch_size, min(self.batch_size * self.stride, _DEPTH_BETWEEN))
+
+    @property
+    def _is_live(self) -> bool:
+        return self.newest_wins or self.keeps_up
+
     def detected(self, frames: Iterable[Frame]) -> Generator[DetectedFrame, None, None]:
         """Each frame with what is in it; the next ones are read meanwhile. Close it when you leave early."""
-        depth = _DEPTH_LIVE if self.keeps_up else 1 if self.newest_wins else self.batch_size
-        is_live = self.newest_wins or self.keeps_up
-        with read_ahead(self._timed(frames), depth, newest_wins=is_live) as ready:
-            chosen = iter(self.choose(ready))
-            yield from self._keeping_up(chosen) if self.keeps_up else self._filled(chosen)
+        prepare, detect = in_two_steps(self.detect)
+        depth = _DEPTH_LIVE if self.keeps_up else 1
+        with ExitStack() as stack:
+            read = stack.enter_context(read_ahead(self._timed(frames), depth, newest_wins=self._is_live))
+            if self.keeps_up:
+                yield from self._keeping_up(iter(self.choose(read)))
+                return
+            ready = self._prepared(read, prepare)
+            if (
+                not self._is_live
+            ):  # there a frame that waits may be dropped, and the detector may come with the first one
+                ready = stack.enter_context(read_ahead(ready, self._depth))
+            yield from self._filled(ready, detect)
 
     def _timed(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         iterator = iter(frames)
@@ -87,13 +122,19 @@ class VideoRun:
                 return
             yield frame
 
-    def _filled(self, chosen: Iterator[ChosenFrame]) -> Iterator[DetectedFrame]:
+    def _prepared(self, frames: Iterable[Frame], prepare: Callable[[Pixels], Any]) -> Iterator[_ReadyFrame]:
+        for chosen in self.choose(frames):
+            yield _ReadyFrame(chosen, prepare(chosen.frame.pixels) if chosen.to_detect else None)
+
+    def _filled(
+        self, ready: Iterator[_ReadyFrame], detect: Callable[[list[Any]], list[Detections]]
+    ) -> Iterator[DetectedFrame]:
         waiting: list[ChosenFrame] = []  # frames behind the last one that the network saw
         before: Detections | None = None
-        for group in _groups(chosen, self.batch_size):
-            seen = [frame.frame.pixels for frame in group if frame.to_detect]
-            found = iter(self.detect(seen) if seen else ())
-            for frame in group:
+        for group in _groups(ready, self.batch_size):
+            seen = [prepared for frame, prepared in group if frame.to_detect]
+            found = iter(detect(seen) if seen else ())
+            for frame, _ in group:
                 if not frame.to_detect:
                     waiting.append(frame)
                     continue
@@ -133,9 +174,9 @@ class VideoRun:
 
 
 def detect_frames(
-    detect: Callable[[list[Pixels]], list[Detections]], frames: Iterable[Frame], *, batch_size: int = DEFAULT_BATCH_SIZE
+    detect: Detect, frames: Iterable[Frame], *, batch_size: int = DEFAULT_BATCH_SIZE
 ) -> Generator[DetectedFrame, None, None]:
-    """Each frame with what is in it, in order; the next ones are read while the network is busy.
+    """Each frame with what is in it, in order; the next ones are read and resized while the network is busy.
 
         with Detector() as detector, VideoReader("input.mp4") as video:
             for found in detect_frames(detector, video):
@@ -161,16 +202,16 @@ def _all(frames: Iterable[Frame]) -> Iterator[ChosenFrame]:
         yield ChosenFrame(number, frame, True)
 
 
-def _groups(chosen: Iterator[ChosenFrame], size: int) -> Iterator[list[ChosenFrame]]:
+def _groups(ready: Iterator[_ReadyFrame], size: int) -> Iterator[list[_ReadyFrame]]:
     """Frames in a row up to the `size`-th among them that the network sees, as soon as that one is there.
 
     Only the last group may have fewer of them, or none.
     """
-    group: list[ChosenFrame] = []
+    group: list[_ReadyFrame] = []
     num_to_detect = 0
-    for frame in chosen:
+    for frame in ready:
         group.append(frame)
-        num_to_detect += frame.to_detect
+        num_to_detect += frame.chosen.to_detect
         if num_to_detect == size:
             yield group
             group, num_to_detect = [], 0
