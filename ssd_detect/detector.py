@@ -19,13 +19,13 @@ from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.detections import Detections
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.open import open_network
 from ssd_detect.errors import PictureError
 from ssd_detect.media.drawing.draw import annotated_png
-from ssd_detect.model.checkpoint import load_checkpoint
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.model.resize import resized
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import DEFAULT_BATCH_SIZE, CheckpointSettings, DetectionSettings, SessionSettings
 from ssd_detect.stages import StageTimes, told_when_slow
 
@@ -49,7 +49,8 @@ class Detector:
     """Finds objects in pictures. Make one, use it for all pictures, from any thread; close it, or use `with`.
 
     Args:
-        checkpoint: a name of the manifest, a path, or `CheckpointSettings`; None takes the one that ships.
+        checkpoint: a name of the manifest, a path, `CheckpointSettings`, or what was loaded already; None takes the
+            one that ships.
         settings: thresholds, wanted classes, profile. The attribute of this name tells what became of them: the
             profile is the checkpoint's where none was chosen, the limits are that profile's, and None is no limit.
             The attribute `anchors`, (N, 4) float32 cxcywh unit, is the checkpoint's.
@@ -72,7 +73,7 @@ class Detector:
 
     def __init__(
         self,
-        checkpoint: str | PathLike[str] | CheckpointSettings | None = None,
+        checkpoint: str | PathLike[str] | CheckpointSettings | Checkpoint | None = None,
         *,
         settings: DetectionSettings | None = None,
         session: SessionSettings | None = None,
@@ -82,11 +83,9 @@ class Detector:
         on_outputs: Callable[[Floats, Floats], None] | None = None,
         on_note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        if not isinstance(checkpoint, CheckpointSettings):
-            checkpoint = CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
         self.batch_size = max(1, batch_size)
         self.times = times or StageTimes()
-        loaded = load_checkpoint(checkpoint)
+        loaded = checkpoint if isinstance(checkpoint, Checkpoint) else load_checkpoint(_chosen(checkpoint))
         self.checkpoint_name, self.checkpoint_sha256 = loaded.name, loaded.sha256
         self.spec, self.assumed = loaded.spec, loaded.assumed
         self.settings = resolved(settings or DetectionSettings(), loaded.spec.profile)
@@ -200,6 +199,12 @@ class Detector:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _chosen(checkpoint: str | PathLike[str] | CheckpointSettings | None) -> CheckpointSettings:
+    if isinstance(checkpoint, CheckpointSettings):
+        return checkpoint
+    return CheckpointSettings(DEFAULT_CHECKPOINT if checkpoint is None else fspath(checkpoint))
 
 
 def _stacked(pictures: Sequence[Prepared]) -> Floats:

@@ -137,6 +137,12 @@ def variables() -> dict[str, str]:
     return dict(os.environ)
 
 
+def for_quiet_child(*, without_gpus: bool) -> dict[str, str]:
+    """Variables for a child process that imports TensorFlow and is to say nothing but its errors."""
+    hidden = {"CUDA_VISIBLE_DEVICES": "-1"} if without_gpus else {}
+    return {**without_keras(), **variables(), "TF_CPP_MIN_LOG_LEVEL": "3", **hidden}
+
+
 def open_standard_streams() -> None:
     """Give each standard stream that the caller has closed to the null device.
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ssd_detect.benchmark.memory import forget_peak, peak_bytes
 from ssd_detect.benchmark.samples import Samples, interleaved
-from ssd_detect.benchmark.settings import BenchmarkSettings, usable_cores
+from ssd_detect.benchmark.settings import BenchmarkSettings
+from ssd_detect.engines.processor import usable_cores
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, SessionSettings
 
 TIMES = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=30)

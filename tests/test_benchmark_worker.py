@@ -13,7 +13,7 @@ import pytest
 from ssd_detect.benchmark.agreement import agreement, read_outputs
 from ssd_detect.benchmark.comparing import Contender, take_turns
 from ssd_detect.benchmark.made import made_clip
-from ssd_detect.benchmark.measuring import PORTRAIT, chosen_pictures
+from ssd_detect.benchmark.measuring import chosen_pictures
 from ssd_detect.benchmark.results import Opened
 from ssd_detect.benchmark.settings import BenchmarkSettings
 from ssd_detect.benchmark.work import REST
@@ -21,6 +21,7 @@ from ssd_detect.benchmark.workers import Patience, Worker, WorkerError
 from ssd_detect.errors import CheckpointError, ClosedError, PictureError
 from ssd_detect.media.pictures import picture_size
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, Device, SessionSettings
+from ssd_detect.shipped import PORTRAIT
 
 NOT_ON_WINDOWS = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 

@@ -12,6 +12,7 @@ from ssd_detect.engines.choice import Timing, choose, measured, quickest
 from ssd_detect.engines.converted import MODEL, REFERENCE, entry_of, prepare, weights_file
 from ssd_detect.engines.entry import Entry
 from ssd_detect.engines.open import open_network
+from ssd_detect.engines.processor import usable_cores
 from ssd_detect.errors import MissingPackageError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
@@ -67,7 +68,7 @@ def test_a_new_version_is_another_condition(monkeypatch: pytest.MonkeyPatch) -> 
     able = [TENSORFLOW, OPENCV]
     before = choice._condition(CPU, able)
     others = [
-        choice._condition(replace(CPU, intra_op_threads=1), able),
+        choice._condition(replace(CPU, intra_op_threads=usable_cores() + 1), able),
         choice._condition(replace(CPU, device=Device("auto")), able),
         choice._condition(replace(CPU, precision=Arithmetic.BF16), able),
         choice._condition(CPU, [TENSORFLOW, OPENVINO]),
@@ -75,6 +76,8 @@ def test_a_new_version_is_another_condition(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(choice, "version_of", lambda engine: "99")
     others.append(choice._condition(CPU, able))
     monkeypatch.setattr(choice, "processor_id", lambda: "another")
+    others.append(choice._condition(CPU, able))
+    monkeypatch.setattr(choice, "usable_cores", lambda: 99)
     others.append(choice._condition(CPU, able))
     assert len({before, *others}) == 1 + len(others)
 

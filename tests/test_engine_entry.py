@@ -13,6 +13,7 @@ import pytest
 
 from ssd_detect.arrays import Floats
 from ssd_detect.conventions import AnchorClip, ResizeRule
+from ssd_detect.engines import converted
 from ssd_detect.engines.converted import KEPT_ENTRIES, _prune, entry_of, key_of
 from ssd_detect.engines.entry import Entry
 from ssd_detect.errors import OutputError
@@ -94,6 +95,13 @@ class TestMade:
             entry.made(NAME, fail)
         assert list(entry.folder.iterdir()) == []
 
+    def test_what_a_killed_run_has_left_goes(self, entry: Entry) -> None:
+        entry.folder.mkdir(parents=True)
+        left = entry.path(".m.0123abcd.bin")
+        left.write_bytes(b"half")
+        entry.made(NAME, Writer())
+        assert not left.exists()
+
     def test_no_place(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(OutputError, match="cannot be written"):
@@ -135,6 +143,9 @@ class TestRecord:
         entry.note("proofs", "a b", {"scores": 1e-6})
         entry.note("choices", "c", {"engine": "opencv"})
         entry.note("proofs", "d", {})
+        entry.note("a later version's", "e", 1)
+        entry.note("proofs", "d", {})
+        assert entry.told("a later version's") == {"e": 1}
         assert entry.told("proofs") == {"a b": {"scores": 1e-6}, "d": {}}
         assert entry.told("choices") == {"c": {"engine": "opencv"}}
 
@@ -172,6 +183,17 @@ class TestKey:
             self.changed(shipped, "block11_box/conv_cls/weights", lambda kernel: kernel[..., ::-1]),  # other classes
         ]
         assert len({key_of(one) for one in (shipped, *others)}) == 1 + len(others)
+
+    def test_differs_for_other_code(self, shipped: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = key_of(shipped)
+        for name in converted._MAKERS:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes((converted._PACKAGE / name).read_bytes())
+        monkeypatch.setattr(converted, "_PACKAGE", tmp_path)
+        assert key_of(shipped) == before
+        with (tmp_path / "model" / "conversion" / "onnx_nodes.py").open("a") as file:
+            file.write("# changed\n")
+        assert key_of(shipped) != before
 
     def changed(self, shipped: Checkpoint, name: str, change: Callable[[Floats], Floats]) -> Checkpoint:
         kernel = np.ascontiguousarray(change(shipped.variables[name]))

@@ -9,10 +9,10 @@ from ssd_detect.arrays import Floats
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.proving import LIMITS, prove
 from ssd_detect.engines.reference import Reference
 from ssd_detect.errors import DeviceError
+from ssd_detect.model.runs_on import RunsOn
 
 ANCHORS = make_anchors("voc300")
 NUM_ANCHORS, NUM_CLASSES, NUM_PICTURES = len(ANCHORS), 21, 3

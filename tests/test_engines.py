@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from ssd_detect.engines.onnxruntime_network import OnnxRuntimeNetwork
 from ssd_detect.engines.open import open_converted, open_network
 from ssd_detect.engines.opencv_network import OpenCvNetwork
 from ssd_detect.engines.openvino_network import OpenVinoNetwork
+from ssd_detect.engines.processor import usable_cores
 from ssd_detect.engines.reference import compute_reference, read_reference
 from ssd_detect.environment import import_untracked
 from ssd_detect.errors import ClosedError, DeviceError, MissingPackageError
@@ -226,6 +228,20 @@ class TestOpening:
         (found,) = (found for name, found in entry.told("proofs").items() if "bf16" in name)
         assert 1e-4 < found["scores"] < 0.15
         network.close()
+
+    def test_more_threads_than_cores_cost_no_more(self, checkpoint: Checkpoint, entry: Entry) -> None:
+        """In onnxruntime waiting threads spin: 60 of them took 13 times the processor time of two, on two cores."""
+        seconds = {}
+        for threads in (1, usable_cores() + 40):
+            settings = replace(CPU, engine=EngineName.ONNXRUNTIME, intra_op_threads=threads)
+            network = open_converted(entry, MODEL, settings)
+            network.run(inputs(checkpoint, 0))
+            before = time.process_time()
+            network.run(inputs(checkpoint, 0))
+            seconds[threads] = time.process_time() - before
+            network.close()
+        few, many = seconds.values()
+        assert many < 4 * few
 
 
 class TestEnd:

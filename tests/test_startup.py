@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
-from ssd_detect.engines.children import quiet_environment
+from ssd_detect.detector import Detector
 from ssd_detect.engines.converted import key_of
-from ssd_detect.environment import quick_imports
+from ssd_detect.environment import for_quiet_child, quick_imports
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.checkpoint import load_checkpoint, loaded_ahead
 from ssd_detect.settings import CheckpointSettings
@@ -109,7 +109,7 @@ class TestImports:
         monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
         if own is not None:
             monkeypatch.setenv("TF_USE_LEGACY_KERAS", own)
-        assert quiet_environment(hide_gpus=True)["TF_USE_LEGACY_KERAS"] == expected
+        assert for_quiet_child(without_gpus=True)["TF_USE_LEGACY_KERAS"] == expected
         assert os.environ.get("TF_USE_LEGACY_KERAS") == own
 
     def test_the_library_leaves_the_process_alone(self) -> None:
@@ -150,21 +150,21 @@ def damage(prefix: Path) -> None:
 
 
 class TestLoadedAhead:
-    def test_it_is_loaded_once_and_only_for_the_block(self) -> None:
-        with loaded_ahead(SHIPPED, numbers=False):
-            inside = load_checkpoint(SHIPPED)
-            assert load_checkpoint(SHIPPED) is inside
-            other = load_checkpoint(CheckpointSettings("ssd_300_vgg_voc", anchors="voc300"))
-            assert (inside.spec.anchors, other.spec.anchors) == ("coco300", "voc300")
-        assert load_checkpoint(SHIPPED) is not inside
+    def test_it_is_loaded_once(self) -> None:
+        with loaded_ahead(SHIPPED, numbers=False) as ahead:
+            assert ahead() is ahead()
+            assert (ahead().name, ahead().spec.anchors) == ("ssd_300_vgg_voc", "coco300")
+
+    def test_a_detector_takes_it(self) -> None:
+        with loaded_ahead(SHIPPED, numbers=True) as ahead, Detector(ahead()) as detector:
+            assert (detector.checkpoint_name, detector.spec) == (ahead().name, ahead().spec)
 
     def test_the_numbers_too(self, checkpoint: Path) -> None:
         """They are there when the block ends: then nobody looks into the file any more."""
-        settings = CheckpointSettings(str(checkpoint))
-        with loaded_ahead(settings, numbers=True):
-            loaded = load_checkpoint(settings)
+        with loaded_ahead(CheckpointSettings(str(checkpoint)), numbers=True) as ahead:
+            pass
         damage(checkpoint)
-        loaded.read()
+        ahead().read()
 
     def test_the_key_of_a_converted_network_takes_hardly_any_numbers(self) -> None:
         load_checkpoint(SHIPPED)  # the manifest stays in memory
@@ -175,35 +175,36 @@ class TestLoadedAhead:
         assert most < 4e6
 
     def test_not_the_numbers(self, checkpoint: Path) -> None:
-        settings = CheckpointSettings(str(checkpoint))
         damage(checkpoint)
-        with loaded_ahead(settings, numbers=False):
-            load_checkpoint(settings)
+        with loaded_ahead(CheckpointSettings(str(checkpoint)), numbers=False) as ahead:
+            ahead()
 
     def test_what_is_wrong_is_said_to_who_asks(self, tmp_path: Path, checkpoint: Path) -> None:
         gone, damaged = CheckpointSettings(str(tmp_path / "gone.ckpt")), CheckpointSettings(str(checkpoint))
-        with loaded_ahead(gone, numbers=True), pytest.raises(CheckpointError, match=r"gone\.ckpt: no such checkpoint"):
-            load_checkpoint(gone)
+        with (
+            loaded_ahead(gone, numbers=True) as ahead,
+            pytest.raises(CheckpointError, match=r"gone\.ckpt: no such checkpoint"),
+        ):
+            ahead()
         with loaded_ahead(gone, numbers=True):
             pass  # nobody has asked
         damage(checkpoint)
-        with loaded_ahead(damaged, numbers=True):
-            loaded = load_checkpoint(damaged)
+        with loaded_ahead(damaged, numbers=True) as ahead:
+            loaded = ahead()
             with pytest.raises(CheckpointError, match="wrong checksum"):
                 loaded.read()
 
     def test_an_error_in_the_block_is_the_blocks(self) -> None:
-        with pytest.raises(KeyboardInterrupt), loaded_ahead(SHIPPED, numbers=True):
+        with pytest.raises(KeyboardInterrupt), loaded_ahead(SHIPPED, numbers=True) as ahead:
             raise KeyboardInterrupt
-        assert load_checkpoint(SHIPPED).spec.size == 300
+        assert ahead().spec.size == 300  # the thread has come to its end
 
     def test_files_of_others_are_read_where_they_are_asked_for(self, tmp_path: Path, checkpoint: Path) -> None:
         with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
             for suffix in (".index", ".data-00000-of-00001"):
                 archive.write(f"{checkpoint}{suffix}", f"m.ckpt{suffix}")
-        settings = CheckpointSettings(str(tmp_path / "m.zip"))
-        with loaded_ahead(settings, numbers=True):
-            assert load_checkpoint(settings) is not load_checkpoint(settings)
+        with loaded_ahead(CheckpointSettings(str(tmp_path / "m.zip")), numbers=True) as ahead:
+            assert ahead() is not ahead()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")

@@ -9,6 +9,7 @@ import numpy as np
 from ssd_detect.arrays import Floats
 from ssd_detect.benchmark.results import Agreement
 from ssd_detect.detections import Detections
+from ssd_detect.differences import largest_difference
 
 SCORE_TOLERANCE = 1e-4
 """Scores, 0 to 1: float32 sums in another order differ by 1e-6 or so, another resize or mean by far more."""
@@ -68,11 +69,8 @@ def agreement(reference: Sequence[PictureOutputs], other: Sequence[PictureOutput
 
 
 def _difference(one: Floats, other: Floats) -> float:
-    """Infinite where shapes differ, or one is a number and the other is none."""
-    if one.shape != other.shape:
-        return float("inf")
-    differences = np.abs(np.where(one == other, np.float32(0), one - other))
-    return float(np.nan_to_num(differences, nan=np.inf, posinf=np.inf).max(initial=0.0))
+    """Infinite where shapes differ."""
+    return largest_difference(one, other) if one.shape == other.shape else float("inf")
 
 
 def _same(one: Detections, other: Detections, score_tolerance: float) -> bool:

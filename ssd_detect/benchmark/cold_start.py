@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -12,7 +11,8 @@ from typing import NamedTuple
 
 from ssd_detect.benchmark.results import ColdStart
 from ssd_detect.benchmark.samples import Samples
-from ssd_detect.benchmark.workers import PROGRAM, WorkerError
+from ssd_detect.benchmark.workers import WorkerError
+from ssd_detect.children import command, last_line
 
 _PATIENCE_SECONDS = 300.0
 
@@ -31,11 +31,15 @@ def start_cold(picture: Path, options: Sequence[str]) -> Started:
         WorkerError: it failed or hung.
     """
     with tempfile.TemporaryDirectory(prefix="ssd-detect-") as folder:
-        program = PROGRAM.format(path=[str(entry) for entry in sys.path], module="ssd_detect.cli.main")
         arguments = ["image", *options, "-o", folder + os.sep, "--", str(picture.absolute())]
         with (Path(folder) / "log").open("w+b") as log:
             start = time.perf_counter()
-            process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=log)
+            process = subprocess.Popen(
+                command("ssd_detect.cli.main", *arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
             return _timed(process, start, Path(folder) / "log")
 
 
@@ -55,8 +59,8 @@ def _timed(process: "subprocess.Popen[bytes]", start: float, log: Path) -> Start
         process.kill()
         process.wait()
     if status != 0:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        reason = said[-1].removeprefix("Error: ") if said else "without a word"
+        said = last_line(log.read_text(encoding="utf-8", errors="replace"))
+        reason = said.removeprefix("Error: ") or "without a word"
         raise WorkerError(f"ssd-detect image, started for its time, ended with status {status}: {reason}")
     return Started(first, end)
 

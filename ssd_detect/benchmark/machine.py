@@ -5,7 +5,6 @@ import platform
 import re
 
 from ssd_detect.benchmark.results import Machine
-from ssd_detect.benchmark.settings import usable_cores
 from ssd_detect.doctor.child import Child
 from ssd_detect.doctor.hints import has_nvidia_gpu
 from ssd_detect.doctor.probes.commands import run_command
@@ -14,6 +13,7 @@ from ssd_detect.doctor.probes.driver import gpu_report
 from ssd_detect.doctor.probes.files import read_text
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.doctor.probes.system import system_facts
+from ssd_detect.engines.processor import usable_cores
 
 _PACKAGES = re.compile(r"(tensorflow|tensorflow-cpu|onnxruntime(-gpu)?|openvino|opencv-python(-headless)?|numpy|av)$")
 _DRIVER_SECONDS = 5.0  # a dead GPU lets its questioners hang

@@ -15,9 +15,7 @@ from ssd_detect.benchmark.results import BatchTimes, Benchmark, ColdStart, Opene
 from ssd_detect.benchmark.samples import Samples, interleaved
 from ssd_detect.benchmark.settings import MOST_PICTURES, BenchmarkSettings
 from ssd_detect.benchmark.workers import Worker
-
-PORTRAIT = Path(__file__).parent.parent / "doctor" / "astronaut.jpg"
-"""The picture that ships, in which the doctor detects."""
+from ssd_detect.shipped import PORTRAIT
 
 
 def chosen_pictures(settings: BenchmarkSettings, folder: Path) -> tuple[Path, ...]:

@@ -1,9 +1,9 @@
 """What is measured, and how often."""
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ssd_detect.engines.processor import usable_cores
 from ssd_detect.settings import CheckpointSettings, DetectionSettings, SessionSettings
 
 DEFAULT_RUNS = 7
@@ -21,7 +21,7 @@ class BenchmarkSettings:
 
     Args:
         checkpoint, detection, session, batch_size: as for `Detector`; the batch size is that of the video.
-        pictures: files; the first `MOST_PICTURES` are taken. None: pictures that are made.
+        pictures: files; the first `MOST_PICTURES` are taken. Empty: pictures that are made.
         options: of `ssd-detect image`, as typed, that choose the same checkpoint, engine and so on.
         runs: timed calls of each variant; at least 2, so that there is a spread.
         quick: leave out what takes long: threads, most batch sizes, all but one cold start.
@@ -73,10 +73,3 @@ class BenchmarkSettings:
     def with_threads(self, threads: int) -> "BenchmarkSettings":
         """The same with so many threads for the network."""
         return replace(self, session=replace(self.session, intra_op_threads=threads))
-
-
-def usable_cores() -> int:
-    """Cores that this process may use: fewer than the machine has where `taskset` or a container says so."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -6,7 +6,6 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from ssd_detect.arrays import Pixels
 from ssd_detect.benchmark.agreement import PictureOutputs, write_outputs
 from ssd_detect.benchmark.memory import forget_peak, peak_bytes
 from ssd_detect.benchmark.results import BenchmarkPicture, Opened
@@ -123,11 +122,15 @@ class Work:
         return time.perf_counter() - start
 
     def network(self, clip: str) -> float:
-        """Seconds of the network's own calls for the frames of a clip, in the batches of the video."""
-        with VideoReader(clip) as reader:
-            frames: list[Pixels] = [frame.pixels for frame in reader]
+        """Seconds of the network's own calls for the frames of a clip, in the batches of the video.
+
+        One batch of frames at a time is in memory, whose peak is told too.
+        """
         before = self._in_network()
-        self._detector(frames)
+        with VideoReader(clip) as reader:
+            frames = (frame.pixels for frame in reader)
+            while batch := list(islice(frames, self._settings.batch_size)):
+                self._detector(batch)
         return self._in_network() - before
 
     def _in_network(self) -> float:

@@ -7,16 +7,16 @@ process computed between its answers. It ends when its input does.
 
 import base64
 import json
-import os
 import pickle
 import sys
 import time
 import traceback
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from ssd_detect.benchmark.settings import BenchmarkSettings
+from ssd_detect.children import private_answers
 from ssd_detect.environment import hide_gpus, leave_keras_out, silence_encoders, silence_tensorflow
 
 COMMANDS = ("batch", "each", "stages", "network", "video", "outputs", "peak")
@@ -25,7 +25,7 @@ COMMANDS = ("batch", "each", "stages", "network", "video", "outputs", "peak")
 
 def main() -> None:
     """Answer until the input ends."""
-    answers = _private_answers()
+    answers = private_answers()
     worker = _Answering()
     for line in sys.stdin:
         command = json.loads(line)
@@ -33,13 +33,6 @@ def main() -> None:
         answers.write(json.dumps(worker.answer(command["do"], command["with"])) + "\n")
         answers.flush()
         worker.idle.start()
-
-
-def _private_answers() -> TextIO:
-    """The standard output, out of reach of what is imported: what that prints goes to the error stream."""
-    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)
-    return answers
 
 
 class _Idle:

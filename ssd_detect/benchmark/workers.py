@@ -19,10 +19,8 @@ from typing import Any, NamedTuple
 from ssd_detect import errors
 from ssd_detect.benchmark.results import Opened
 from ssd_detect.benchmark.settings import BenchmarkSettings
+from ssd_detect.children import command, last_line, signal_of
 from ssd_detect.errors import SsdDetectError
-
-PROGRAM = "import sys; sys.path[:] = {path!r}; from {module} import main; main()"
-"""A child finds modules exactly where this process does: `python -m` would put the current folder first."""
 
 
 class WorkerError(SsdDetectError):
@@ -59,10 +57,9 @@ class Worker:
     def __enter__(self) -> "Worker":
         self._folder = tempfile.TemporaryDirectory(prefix="ssd-detect-", ignore_cleanup_errors=True)
         self._log = Path(self._folder.name) / "log"
-        program = PROGRAM.format(path=[str(entry) for entry in sys.path], module="ssd_detect.benchmark.worker")
         with self._log.open("wb") as log:  # a file, so that nothing that is said can block it
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                command("ssd_detect.benchmark.worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -133,11 +130,12 @@ class Worker:
 
     def _ending(self) -> str:
         status = self._process.wait()
-        return f"ended with status {status}" if status >= 0 else f"was killed ({_signal_name(-status)})"
+        killer = signal_of(status)
+        return f"ended with status {status}" if killer is None else f"was killed ({killer})"
 
     def _last_words(self) -> str:
-        lines = [line.strip() for line in self.log().splitlines() if line.strip()]
-        return f"; it said: {lines[-1]}" if lines else ""
+        said = last_line(self.log())
+        return f"; it said: {said}" if said else ""
 
     def log(self) -> str:
         """What it wrote to its error stream so far."""
@@ -148,7 +146,7 @@ class Worker:
         if sys.platform == "win32":
             self._process.kill()
         else:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, PermissionError):  # gone; on macOS, gone and not yet waited for
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def __exit__(
@@ -162,10 +160,3 @@ class Worker:
             with suppress(OSError):  # a command that it did not take
                 stream.close()
         self._folder.cleanup()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

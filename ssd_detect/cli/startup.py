@@ -18,7 +18,8 @@ from ssd_detect.stages import StageTimes
 if TYPE_CHECKING:
     from ssd_detect.arrays import Floats
     from ssd_detect.detector import Detector
-    from ssd_detect.engines.network import RunsOn
+    from ssd_detect.model.checkpoint import Checkpoint
+    from ssd_detect.model.runs_on import RunsOn
 
 
 def open_detector(
@@ -39,13 +40,13 @@ def open_detector(
     from ssd_detect.model.checkpoint import loaded_ahead
 
     engine = run.session.engine
-    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW), quick_imports():
-        session = _with_engine(run)
+    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW) as loaded, quick_imports():
+        session = _with_engine(run, loaded)
         _import_engine(session, run.talk)
         from ssd_detect.detector import Detector
 
         detector = Detector(
-            run.checkpoint,
+            loaded(),
             settings=run.detection,
             session=session,
             batch_size=run.batch_size,
@@ -71,14 +72,13 @@ def _in_words(runs_on: "RunsOn") -> str:
     return f"{runs_on.device} ({runs_on.engine.value} {runs_on.version}{precision})"
 
 
-def _with_engine(run: RunSettings) -> SessionSettings:
+def _with_engine(run: RunSettings, loaded: "Callable[[], Checkpoint]") -> SessionSettings:
     """The settings with an engine's own name, also for `auto`."""
     if run.session.engine is not EngineName.AUTO:
         return run.session
     from ssd_detect.engines.choice import choose
-    from ssd_detect.model.checkpoint import load_checkpoint
 
-    return replace(run.session, engine=choose(load_checkpoint(run.checkpoint), run.session, run.talk.note))
+    return replace(run.session, engine=choose(loaded(), run.session, run.talk.note))
 
 
 def _import_engine(session: SessionSettings, talk: Talk) -> None:

@@ -8,6 +8,7 @@ A question is a line on standard input: `tensorflow`, `devices`, `detection`, `e
 import json
 import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict
@@ -21,8 +22,10 @@ from ssd_detect.environment import hide_gpus, silence_encoders, tell_where_on_si
 from ssd_detect.settings import Device
 
 
-def main(device_text: str) -> None:
-    """Answer until the input ends."""
+def main() -> None:
+    """For the arguments device and folder: answer until the input ends."""
+    device_text, folder = sys.argv[1:]
+    tempfile.tempdir = folder  # which is cleared away, however this process ends
     device = Device.parse(device_text)
     if device.kind == "cpu":
         hide_gpus()

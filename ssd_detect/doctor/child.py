@@ -3,21 +3,15 @@
 import json
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from ssd_detect.children import command, signal_of
 from ssd_detect.doctor.facts import Failure
 
-# The child finds modules exactly where this process does: `python -m` would put the current folder first.
-# Its temporary files go into the folder of its answers, which we clear away however it ends.
-_PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; import tempfile; tempfile.tempdir = {folder!r}; "
-    "from ssd_detect.doctor.answers import main; main({device!r})"
-)
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 10.0
 _TELLING_SECONDS = 0.2
@@ -68,10 +62,9 @@ class _Running:
     def __init__(self, device: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="ssd-detect-", ignore_cleanup_errors=True)
         answers, self._log = (Path(self._folder.name) / name for name in ("answers", "log"))
-        program = _PROGRAM.format(path=[str(entry) for entry in sys.path], folder=self._folder.name, device=device)
         with answers.open("wb") as out, self._log.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-X", "faulthandler", "-c", program],
+                command("ssd_detect.doctor.answers", device, self._folder.name, options=("-X", "faulthandler")),
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=out,
@@ -127,13 +120,5 @@ class _Running:
 def _death(status: int) -> Failure:
     if status in _WINDOWS_DEATHS:
         return Failure("killed", _WINDOWS_DEATHS[status])
-    if status < 0:
-        return Failure("killed", _signal_name(-status))
-    return Failure("exited", str(status))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    killer = signal_of(status)
+    return Failure("exited", str(status)) if killer is None else Failure("killed", killer)

@@ -1,29 +1,27 @@
 """The proof: the shipped checkpoint detects in a shipped picture, through the same `Detector` as every command.
 
-`astronaut.jpg` is a smaller copy of NASA's portrait of Eileen Collins, which is in the public domain. Runs in the child
-process only, since it needs TensorFlow.
+Runs in the child process only, since it needs TensorFlow.
 """
 
 import statistics
 import time
-from pathlib import Path
 
 from ssd_detect.detector import Detector
 from ssd_detect.doctor.facts import TrialFacts
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.settings import Device, SessionSettings
+from ssd_detect.shipped import PORTRAIT
 
-PICTURE = Path(__file__).with_name("astronaut.jpg")
 NUM_CALLS = 4
 
 
 def run_trial(device: Device) -> TrialFacts:
-    """Detect `NUM_CALLS` times in `PICTURE`.
+    """Detect `NUM_CALLS` times in `PORTRAIT`.
 
     Raises:
         SsdDetectError: as `Detector` and `read_picture` do.
     """
-    picture = read_picture(PICTURE)
+    picture = read_picture(PORTRAIT)
     seconds = []
     with Detector(session=SessionSettings(device=device)) as detector:
         for _ in range(NUM_CALLS):

@@ -14,14 +14,15 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
-from ssd_detect.engines.children import command, death, last_line, quiet_environment
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
-from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.entry import CHOICES, Entry
 from ssd_detect.engines.open import model_of
 from ssd_detect.engines.packages import can_convert, is_installed, version_of
-from ssd_detect.engines.processor import processor_id
+from ssd_detect.engines.processor import processor_id, usable_cores
 from ssd_detect.engines.support import candidates
+from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import MissingPackageError, SsdDetectError
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.settings import SessionSettings
@@ -29,7 +30,6 @@ from ssd_detect.settings import SessionSettings
 _ROUNDS = 5
 _TIE = 1.03  # a run of a minute does not tell such engines apart; then the one that starts sooner is the better one
 _START_SECONDS, _CALL_SECONDS = 300.0, 120.0
-_CHOICES = "choices"
 _Note = Callable[[str], None]
 
 
@@ -62,7 +62,7 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
         return able[0]
     entry = entry_of(checkpoint, on_note)
     condition = _condition(settings, able)
-    known = entry.told(_CHOICES).get(condition)
+    known = entry.told(CHOICES).get(condition)
     if isinstance(known, dict) and known.get("engine") in able:
         return EngineName(known["engine"])
     return _measured_choice(checkpoint, settings, able, condition, on_note)
@@ -75,7 +75,7 @@ def _is_there(engine: EngineName) -> bool:
 def _condition(settings: SessionSettings, able: Sequence[EngineName]) -> str:
     """All on which the choice depends beside the network."""
     versions = " ".join(f"{engine.value}={version_of(engine)}" for engine in able)
-    threads = settings.intra_op_threads or "all"
+    threads = settings.intra_op_threads or usable_cores()
     return f"{settings.device} {settings.precision.value} threads={threads} {versions} {processor_id()}"
 
 
@@ -100,7 +100,7 @@ def _measured_choice(
 
 def _remember(entry: Entry, condition: str, engine: EngineName, timings: Mapping[EngineName, Timing]) -> None:
     values = {one.value: timing._asdict() for one, timing in timings.items()}
-    entry.note(_CHOICES, condition, {"engine": engine.value, "seconds": values})
+    entry.note(CHOICES, condition, {"engine": engine.value, "seconds": values})
 
 
 def quickest(timings: Mapping[EngineName, Timing]) -> EngineName:
@@ -152,12 +152,12 @@ class _Trial:
         }
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
         self._process: subprocess.Popen[str] = subprocess.Popen(
-            command("trial", json.dumps(choices)),
+            command("ssd_detect.engines.trial", json.dumps(choices)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=quiet_environment(hide_gpus=settings.device.kind == "cpu"),
+            env=for_quiet_child(without_gpus=settings.device.kind == "cpu"),
         )
 
     def call(self) -> float:
@@ -197,7 +197,7 @@ class _Trial:
         except subprocess.TimeoutExpired:
             return f"no answer after {seconds:g} s"
         self._log.seek(0)
-        return f"it ended {death(status)} ({last_line(self._log.read())})"
+        return f"it ended {death(status)} ({last_line(self._log.read()) or 'nothing was said'})"
 
     def __enter__(self) -> "_Trial":
         return self

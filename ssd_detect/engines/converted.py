@@ -20,6 +20,7 @@ from ssd_detect.engines.packages import CONVERTER, install_line
 from ssd_detect.engines.reference import compute_reference
 from ssd_detect.environment import engine_cache
 from ssd_detect.errors import MissingPackageError
+from ssd_detect.hashing import feed
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.spec import network
 
@@ -28,7 +29,25 @@ REFERENCE = "reference.npz"
 KEPT_ENTRIES = 8
 """Of the networks that were used last; one takes some 250 MB. Older ones go when another is made."""
 
-_FORM = 1  # raised when what is written into the cache changes
+_PACKAGE = Path(__file__).parent.parent
+# What files of the cache, and whether they are proved, depend on. Our version tells that too, but not while we develop.
+_MAKERS = (
+    "boxes/anchors.py",
+    "model/spec.py",
+    "model/graph.py",
+    "model/resize.py",
+    "model/conversion/onnx_nodes.py",
+    "model/conversion/proof.py",
+    "model/conversion/quantise.py",
+    "model/conversion/to_onnx.py",
+    "engines/activation_ranges.py",
+    "engines/converted.py",
+    "engines/entry.py",
+    "engines/proving.py",
+    "engines/qdq_nodes.py",
+    "engines/quantised.py",
+    "engines/reference.py",
+)
 _Note = Callable[[str], None]
 
 
@@ -39,14 +58,16 @@ def entry_of(checkpoint: Checkpoint, on_note: _Note = lambda line: None) -> Entr
 
 
 def key_of(checkpoint: Checkpoint) -> str:
-    """A short name for everything that shapes the network.
+    """A short name for everything that shapes the network, and for the code that writes it.
 
     The hash of its file does not tell which classes were cut out, nor in which colour order the file was read; the
     kernels that depend on it do.
     """
     head = network(checkpoint.spec.size).heads[-1].scope
     digest = hashlib.sha256()
-    choices = [_FORM, __version__, checkpoint.sha256, asdict(checkpoint.spec)]
+    for name in _MAKERS:
+        feed(digest, _PACKAGE / name)
+    choices = [__version__, checkpoint.sha256, asdict(checkpoint.spec)]
     digest.update(json.dumps(choices, sort_keys=True, default=str).encode())
     for name in ("conv1/conv1_1/weights", f"{head}/conv_cls/weights"):
         digest.update(checkpoint.variables[name].tobytes())

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ssd_detect.errors import CheckpointError
-from ssd_detect.files import explained_writing, file_stamp, whole_file
+from ssd_detect.files import explained_writing, file_stamp, remove_leftovers, whole_file
 from ssd_detect.hashing import sha256_of
 from ssd_detect.locks import held_alone
+
+PROOFS, CHOICES = "proofs", "choices"
+"""Subjects of the record."""
 
 _RECORD = "record.json"
 _FILES = "files"
@@ -58,6 +61,7 @@ class Entry:
 
     def _write(self, name: str, write: Callable[[Path], None]) -> None:
         path = self.path(name)
+        remove_leftovers(path)  # of runs that were killed; nobody else is writing
         with whole_file(path, overwrite=True) as temporary, explained_writing(path):
             write(temporary)
         told = {"stamp": file_stamp(path), "size": path.stat().st_size, "sha256": _hash(path)}
@@ -65,12 +69,15 @@ class Entry:
 
     def told(self, subject: str) -> dict[str, Any]:
         """What the record says of a subject; empty where it says nothing, or is damaged."""
+        found = self._record().get(subject)
+        return found if isinstance(found, dict) else {}
+
+    def _record(self) -> dict[str, Any]:
         try:
             record = json.loads(self.path(_RECORD).read_text(encoding="utf-8"))
-            found = record.get(subject, {})
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return record if isinstance(record, dict) else {}
 
     def note(self, subject: str, name: str, value: Any) -> None:
         """Put `value`, as JSON knows it, under a name into the record."""
@@ -78,8 +85,7 @@ class Entry:
             self._note(subject, name, value)
 
     def _note(self, subject: str, name: str, value: Any) -> None:
-        subjects = {one: self.told(one) for one in (_FILES, "proofs", "choices")}
-        subjects[subject] = {**subjects.get(subject, {}), name: value}
+        subjects = {**self._record(), subject: {**self.told(subject), name: value}}
         path = self.path(_RECORD)
         with whole_file(path, overwrite=True) as temporary, explained_writing(path):
             temporary.write_text(json.dumps(subjects, indent=1), encoding="utf-8")

@@ -1,26 +1,10 @@
 """What every engine offers: resized pictures in, scores and offsets out."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.selection import Selected
-from ssd_detect.conventions import Arithmetic, EngineName
-
-
-class RunsOn(NamedTuple):
-    """What a network runs on, for people and for files.
-
-    Args:
-        engine: never `auto`.
-        version: of the engine's package.
-        device: `CPU`, or a GPU in the engine's words, such as `GPU:0`.
-        precision: of the convolutions.
-    """
-
-    engine: EngineName
-    version: str
-    device: str
-    precision: Arithmetic
+from ssd_detect.model.runs_on import RunsOn
 
 
 class Network(Protocol):

@@ -6,10 +6,11 @@ from typing import Any
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.packages import imported
+from ssd_detect.engines.processor import usable_cores
 from ssd_detect.engines.running import check_open, explained
 from ssd_detect.errors import DeviceError
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import SessionSettings
 
 _ENGINE = EngineName.ONNXRUNTIME
@@ -114,6 +115,8 @@ def _session(package: Any, model: Path, settings: SessionSettings, provider: str
     options = _options(package)
     if settings.intra_op_threads is not None:
         options.intra_op_num_threads = settings.intra_op_threads
+        if settings.intra_op_threads > usable_cores():  # waiting threads, which spin, would take them from the others
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if is_optimised:
         options.graph_optimization_level = package.GraphOptimizationLevel.ORT_DISABLE_ALL
     return package.InferenceSession(str(model), options, providers=_providers(provider, settings))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.converted import MODEL, REFERENCE, prepare
-from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.entry import PROOFS, Entry
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.packages import imported
 from ssd_detect.engines.processor import processor_id
@@ -73,11 +73,11 @@ def open_converted(entry: Entry, model: str, settings: SessionSettings) -> Netwo
     network = _loaded(entry, model, settings)
     name = f"{' '.join(map(_word, network.runs_on))} {model} {processor_id()}"
     try:
-        if name not in entry.told("proofs"):
+        if name not in entry.told(PROOFS):
             from ssd_detect.engines.proving import prove
             from ssd_detect.engines.reference import read_reference
 
-            entry.note("proofs", name, prove(network, read_reference(entry.path(REFERENCE)))._asdict())
+            entry.note(PROOFS, name, prove(network, read_reference(entry.path(REFERENCE)))._asdict())
     except BaseException:
         network.close()
         raise

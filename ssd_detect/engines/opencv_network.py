@@ -7,9 +7,9 @@ from typing import Any
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.network import RunsOn
 from ssd_detect.engines.packages import imported
 from ssd_detect.engines.running import check_open, explained
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import SessionSettings
 
 _ENGINE = EngineName.OPENCV

@@ -16,7 +16,7 @@ class Package(NamedTuple):
     Args:
         module: as it is imported.
         distributions: names under which it may be installed.
-        extra: of ours that brings it, with what converts networks for it.
+        extra: of ours that brings it, with what converts networks for it; empty where we cannot do without it.
     """
 
     module: str
@@ -82,4 +82,5 @@ def imported(engine: EngineName) -> Any:
 
 def install_line(engine: EngineName) -> str:
     """What to type."""
-    return f'pip install "ssd-detect[{PACKAGES[engine].extra}]"'
+    extra = PACKAGES[engine].extra
+    return f'pip install "ssd-detect[{extra}]"' if extra else "pip install ssd-detect"

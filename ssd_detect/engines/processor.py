@@ -16,3 +16,10 @@ def processor_id() -> str:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
         told += [line for line in first.splitlines() if line.startswith(_TELLING)]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+
+
+def usable_cores() -> int:
+    """Cores that this process may use: fewer than the machine has where `taskset` or a container says so."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -11,6 +11,7 @@ from ssd_detect.boxes.geometry import clip_xyxy
 from ssd_detect.boxes.nms import suppress
 from ssd_detect.boxes.selection import select_scores
 from ssd_detect.conventions import Arithmetic
+from ssd_detect.differences import largest_difference
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.reference import Reference
 from ssd_detect.errors import DeviceError
@@ -75,7 +76,10 @@ def prove(network: Network, reference: Reference) -> Measured:
 def _measured(reference: Reference, scores: Floats, offsets: Floats) -> Measured:
     boxes, same_detections = _compared_boxes(reference, offsets)
     return Measured(
-        _difference(reference.scores, scores), _difference(reference.offsets, offsets), boxes, same_detections
+        largest_difference(reference.scores, scores),
+        largest_difference(reference.offsets, offsets),
+        boxes,
+        same_detections,
     )
 
 
@@ -92,19 +96,12 @@ def _compared_boxes(reference: Reference, offsets: Floats) -> tuple[float, bool]
     anchors = reference.anchors[chosen.anchor_ids]
     theirs = offsets[chosen.picture_ids, chosen.anchor_ids]
     expected, found = (clip_xyxy(decode_offsets(each, anchors))[order] for each in (chosen.offsets, theirs))
-    difference = reference.inputs.shape[1] * _difference(expected, found)
+    difference = reference.inputs.shape[1] * largest_difference(expected, found)
     return difference, bool(np.array_equal(_kept(expected, groups), _kept(found, groups)))
 
 
 def _kept(boxes: Floats, groups: Integers) -> Flags:
     return suppress(boxes, groups, _NMS_THRESHOLD)
-
-
-def _difference(expected: Floats, found: Floats) -> float:
-    """The largest one; infinite where the one is a number and the other is none."""
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(np.where(expected == found, np.float32(0), expected - found))
-    return float(np.nan_to_num(difference, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
 def _check(network: Network, found: Measured, limits: Limits) -> None:

@@ -21,14 +21,12 @@ from ssd_detect.media.sources.folders import PICTURES, FolderSearch
 from ssd_detect.model.resize import resized
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import SessionSettings
+from ssd_detect.shipped import CAT, COFFEE, PORTRAIT
 
 MOST_PICTURES = 64
 """Of a folder: enough for the ranges to have settled, half a minute of calibration on two cores."""
 
-_PACKAGE = Path(__file__).parent.parent
-# NASA's portrait of Eileen Collins, in the public domain; a cat, by Stéfan van der Walt, CC0; a cup of coffee, by
-# Rachel Michetti for Pikolo Espresso Bar, CC0. All came with scikit-image, and are smaller here.
-_SHIPPED = ("doctor/astronaut.jpg", "engines/pictures/chelsea.jpg", "engines/pictures/coffee.jpg")
+_SHIPPED = (PORTRAIT, CAT, COFFEE)
 
 
 def quantised_onnx(float_onnx: Path, target: Path, calibration: Iterable[Floats]) -> None:
@@ -85,7 +83,7 @@ def _read(paths: Iterable[Path]) -> Iterator[Pixels]:
 
 def _shipped_views() -> Iterator[Pixels]:
     """Three pictures, each seen whole, closer in five places, darker and brighter."""
-    for picture in _read(_PACKAGE / name for name in _SHIPPED):
+    for picture in _read(_SHIPPED):
         yield picture
         yield from _closer(picture)
         for gain in (0.5, 1.6):

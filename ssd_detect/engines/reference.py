@@ -1,6 +1,6 @@
 """What TensorFlow computes for the golden pictures, by which other engines are proved: in a process of its own.
 
-The golden pictures are those of a conversion's proof, of waves and rectangles, and the photograph of the doctor.
+The golden pictures are those of a conversion's proof, of waves and rectangles, and the portrait that ships.
 """
 
 import subprocess
@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ssd_detect.arrays import Floats
-from ssd_detect.engines.children import command, death, last_line, quiet_environment
+from ssd_detect.children import command, death, last_line
+from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import DeviceError
 
 _MOST_SECONDS = 600
@@ -41,12 +42,12 @@ def compute_reference(weights: Path, target: Path) -> None:
     """
     try:
         done = subprocess.run(
-            command("reference", str(weights), str(target)),
+            command("ssd_detect.engines.reference", str(weights), str(target)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
-            env=quiet_environment(hide_gpus=True),  # the numbers must not depend on one
+            env=for_quiet_child(without_gpus=True),  # the numbers must not depend on one
             timeout=_MOST_SECONDS,
             check=False,
         )
@@ -58,7 +59,7 @@ def compute_reference(weights: Path, target: Path) -> None:
     if done.returncode != 0 or not target.is_file():
         raise DeviceError(
             f"TensorFlow cannot compute the reference for other engines: it ended {death(done.returncode)} "
-            f"({last_line(done.stderr)}); type ssd-detect doctor to find out why"
+            f"({last_line(done.stderr) or 'nothing was said'}); type ssd-detect doctor to find out why"
         )
 
 
@@ -78,17 +79,17 @@ def main() -> None:
 
 def _computed(weights: Path) -> Reference:
     from ssd_detect.boxes.anchors import make_anchors
-    from ssd_detect.doctor.trial import PICTURE
     from ssd_detect.media.pictures import read_picture
     from ssd_detect.model.checkpoint import load_checkpoint
     from ssd_detect.model.conversion.proof import proof_pictures
     from ssd_detect.model.resize import resized
     from ssd_detect.model.session import NetworkSession
     from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
+    from ssd_detect.shipped import PORTRAIT
 
     checkpoint = load_checkpoint(CheckpointSettings(str(weights)))
     spec = checkpoint.spec
-    pictures = (*proof_pictures(spec), read_picture(PICTURE))
+    pictures = (*proof_pictures(spec), read_picture(PORTRAIT))
     inputs = np.stack([resized(picture, spec.size, spec.resize) for picture in pictures])
     session = NetworkSession(checkpoint, SessionSettings(Device("cpu")))
     scores, offsets = zip(*(session.run(one[np.newaxis]) for one in inputs), strict=True)

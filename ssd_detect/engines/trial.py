@@ -1,15 +1,15 @@
 """Runs in a process of its own: one engine, opened and then called as often as the parent asks; see `choice`."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from ssd_detect.children import private_answers
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.converted import REFERENCE
 from ssd_detect.engines.entry import Entry
@@ -25,8 +25,7 @@ def main() -> None:
 
     Lines are JSON: `{"start": seconds}` once, then `{"call": seconds}`.
     """
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what native code prints is no answer
+    answers = private_answers()
     asked = json.loads(sys.argv[1])
     entry = Entry(Path(asked["entry"]))
     picture = np.ascontiguousarray(read_reference(entry.path(REFERENCE)).inputs[-1:])
@@ -40,7 +39,7 @@ def main() -> None:
         _tell(answers, "call", time.perf_counter() - started)
 
 
-def _tell(answers: Any, what: str, seconds: float) -> None:
+def _tell(answers: TextIO, what: str, seconds: float) -> None:
     answers.write(json.dumps({what: seconds}) + "\n")
     answers.flush()
 

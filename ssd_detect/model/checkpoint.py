@@ -1,7 +1,7 @@
 """Reading a checkpoint: weights by name, and all that is known or assumed about them. No TensorFlow is needed."""
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -72,37 +72,33 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
             of no floating-point numbers. What a manifest or TOML tells does not fit.
         SettingError: chosen anchors, class names or a class list do not fit the checkpoint.
     """
-    ahead = _AHEAD.get(settings)
-    return _loaded(settings) if ahead is None else ahead.result()
+    with told_by_whom(settings.given):
+        return _found(settings)
 
 
-_AHEAD: dict[CheckpointSettings, "Future[Checkpoint]"] = {}
 _OF_OTHERS = frozenset({"caffe", "keras", "pytorch", "zip"})
 
 
 @contextmanager
-def loaded_ahead(settings: CheckpointSettings, *, numbers: bool) -> Iterator[None]:
-    """Let a thread load a checkpoint; inside the block, `load_checkpoint` of the same settings gives that thread's.
+def loaded_ahead(settings: CheckpointSettings, *, numbers: bool) -> Iterator[Callable[[], Checkpoint]]:
+    """Let a thread load a checkpoint; what the block gets waits for it, and returns it or raises what went wrong.
 
     So the block can begin with something else that takes long, such as the import of an engine. It does not end before
-    the thread does. Files of other frameworks are left to `load_checkpoint`: their readers import packages that an
+    the thread does. Files of other frameworks are loaded at the call instead: their readers import packages that an
     engine may be importing at the same time, and two threads that import modules which import each other fail.
 
     Args:
-        settings: as for `load_checkpoint`, which raises what went wrong.
+        settings: as for `load_checkpoint`, whose errors the call raises.
         numbers: the thread reads the variables as well; what is wrong with them is raised at their access.
     """
     if _kind(settings) in _OF_OTHERS:
-        yield
+        yield lambda: load_checkpoint(settings)
         return
     with ThreadPoolExecutor(1, "ssd-detect checkpoint") as thread:
-        _AHEAD[settings] = ahead = thread.submit(_loaded, settings)
+        ahead = thread.submit(load_checkpoint, settings)
         if numbers:
             thread.submit(lambda: ahead.result().read())
-        try:
-            yield
-        finally:
-            del _AHEAD[settings]
+        yield ahead.result
 
 
 def _kind(settings: CheckpointSettings) -> str:
@@ -111,11 +107,6 @@ def _kind(settings: CheckpointSettings) -> str:
         return locate(settings.given).kind
     except CheckpointError:
         return ""
-
-
-def _loaded(settings: CheckpointSettings) -> Checkpoint:
-    with told_by_whom(settings.given):
-        return _found(settings)
 
 
 def _found(settings: CheckpointSettings) -> Checkpoint:

@@ -11,11 +11,11 @@ from tensorflow.core.protobuf import rewriter_config_pb2
 from ssd_detect.arrays import Floats
 from ssd_detect.boxes.selection import Selected
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.network import RunsOn  # the protocol this implements; it knows nothing of TensorFlow
 from ssd_detect.errors import ClosedError, DeviceError
 from ssd_detect.model.arithmetic import check_on_cpu, check_on_gpu, tf32_products
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.graph import build_graph
+from ssd_detect.model.runs_on import RunsOn
 from ssd_detect.settings import Device, SessionSettings
 
 

@@ -10,6 +10,7 @@ from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.boxes.decode import decode_offsets
 from ssd_detect.boxes.geometry import clip_xyxy
 from ssd_detect.conventions import ResizeRule
+from ssd_detect.differences import largest_difference
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.conversion.outgoing import Outgoing, Outputs, ReadBack
@@ -142,11 +143,9 @@ def _measured(runtime: str, pairs: list[tuple[Outputs, Outputs]], anchors: Float
 
 
 def _difference(expected: Floats, found: Floats) -> float:
-    """Infinite where the one is a number and the other is none."""
     if expected.shape != found.shape:
         raise OutputError(f"the written file puts out shape {found.shape}, expected {expected.shape}; nothing was kept")
-    difference = np.abs(np.where(expected == found, np.float32(0), expected - found))
-    return float(np.nan_to_num(difference, nan=np.inf, posinf=np.inf).max())
+    return largest_difference(expected, found)
 
 
 def _check_limits(proof: Proof, limits: Limits) -> None:

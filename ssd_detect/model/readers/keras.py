@@ -3,9 +3,7 @@
 import json
 import math
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ssd_detect.children import command, signal_of
 from ssd_detect.environment import variables
 from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
 from ssd_detect.model.readers.stored import StoredTensors
@@ -24,8 +23,7 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _WEIGHTS = "model.weights.h5"
 
-# The child finds modules exactly where this process does, as the doctor's.
-_PROGRAM = "import sys; sys.path[:] = {path!r}; from ssd_detect.model.readers.keras_child import main; main()"
+_CHILD = "ssd_detect.model.readers.keras_child"
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "WINDIR", "TMPDIR", "TEMP", "TMP")
 _SET_VARIABLES = {
     "HDF5_PLUGIN_PRELOAD": "::",  # no filter that is a program of its own is ever loaded
@@ -74,11 +72,10 @@ def _hdf5_file(path: Path, folder: Path) -> Path:
 def _ask_child(hdf5: Path, folder: Path) -> Any:
     """What the child's index says."""
     seconds = _SECONDS + hdf5.stat().st_size // _BYTES_A_SECOND
-    program = _PROGRAM.format(path=[str(entry) for entry in sys.path])
     environment = {name: value for name, value in variables().items() if name in _KEPT_VARIABLES} | _SET_VARIABLES
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", program, hdf5, folder, str(seconds)],
+            command(_CHILD, str(hdf5), str(folder), str(seconds), options=("-I",)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -90,15 +87,9 @@ def _ask_child(hdf5: Path, folder: Path) -> Any:
         raise DamagedError(f"the HDF5 library is still busy with it after {_PATIENCE * seconds} s") from error
     index = folder / _INDEX
     if done.returncode != 0 or not index.exists():
-        raise DamagedError(f"the HDF5 library died of it, {_death(done.returncode)}")
+        death = signal_of(done.returncode) or f"exit status {done.returncode}"
+        raise DamagedError(f"the HDF5 library died of it, {death}")
     return json.loads(index.read_text(encoding="utf-8"))
-
-
-def _death(status: int) -> str:
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"exit status {status}"
 
 
 def _stored_tensors(path: Path, folder: Path, index: Any) -> StoredTensors:
