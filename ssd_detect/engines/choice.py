@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
+from ssd_detect.counting import counted
 from ssd_detect.engines.converted import entry_of, prepare, room_explained, weights_file
 from ssd_detect.engines.entry import CHOICES, Entry
 from ssd_detect.engines.open import check_possible, model_of
@@ -137,12 +138,13 @@ def _measured_choice(
         asked = {"entry": str(entry.folder), "model": model, "weights": str(weights)}
         timings = measured(able, settings, asked, on_note)
     engine = quickest(timings)
-    is_busy = load is not None and load > cores
-    if not is_busy:
+    if load is not None and load > cores:
+        until = f"for this run only, as this machine is busy (load {load:.1f} on {counted(cores, 'core')})"
+    else:
+        until = "from now on"
         _remember(entry, condition, engine, timings)
     told = ", ".join(f"{one.value} {timing.call:.3f} s" for one, timing in timings.items())
-    until = f"for this run only, as this machine is busy (load {load:.1f} on {cores} cores)"
-    on_note(f"auto: takes {engine.value} {until if is_busy else 'from now on'}; a picture takes {told}")
+    on_note(f"auto: takes {engine.value} {until}; a picture takes {told}")
     return engine
 
 
