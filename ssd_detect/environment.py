@@ -185,7 +185,7 @@ def shows_colours(stream: TextIO | None) -> bool:
 
 @contextmanager
 def held_back_stderr() -> Iterator[None]:
-    """Hold back what native code writes to the error stream; show it only if the block fails.
+    """Hold back what native code writes to the error stream; show it only if the block fails, not when it is stopped.
 
     TensorFlow 2.21 greets with ten lines during its import whatever its log level says, past `sys.stderr`.
     """
@@ -196,7 +196,7 @@ def held_back_stderr() -> Iterator[None]:
         os.dup2(held.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             os.dup2(saved, 2)
             held.seek(0)
             os.write(2, held.read())

@@ -42,12 +42,25 @@ def whole_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
         OutputError: as `check_target`, or the system refuses to make the folder or to give the file its name.
     """
     check_target(target, overwrite=overwrite)
-    temporary = target.with_name(f".{shortened(target.stem)}.{secrets.token_hex(4)}{target.suffix}")
-    try:
-        with explained_writing(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+    with scratch_file(target) as temporary:
         yield temporary
         give_name(temporary, target, overwrite=overwrite)
+
+
+@contextmanager
+def scratch_file(place: Path) -> Iterator[Path]:
+    """A temporary name beside `place`, of the same suffix, for a file that goes with the block.
+
+    Missing folders are made. `remove_leftovers` knows such files of runs that were killed.
+
+    Raises:
+        OutputError: the system refuses to make the folder.
+    """
+    temporary = place.with_name(f".{shortened(place.stem)}.{secrets.token_hex(4)}{place.suffix}")
+    try:
+        with explained_writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """`ssd-detect benchmark`: what it prints and writes for fixed results, its refusals, and one run that is real."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -397,3 +398,27 @@ def test_a_quick_run(tmp_path: Path, media: Path) -> None:
     assert value["peak_bytes"] >= max(one["peak_bytes"] for one in value["batches"])
     for text in ("cold start", "pictures/s", "video 1280x720", "astronaut.png 512x512"):
         assert text in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such pipes there")
+def test_json_for_a_reader_that_has_gone() -> None:
+    """As `head -1`, which has had enough: no word, and no traceback."""
+    code = (
+        "from ssd_detect.cli.main import program; from ssd_detect.cli.eval_run import write_json\n"
+        "@program.command()\n"
+        "def numbers(): write_json({'a': 1}, '-', overwrite=False)\n"
+        "program(['numbers'])"
+    )
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no such folder there")
+def test_a_place_where_nothing_can_be_is_refused_before_measuring() -> None:
+    """Also to root, whom the system tells that it may write there."""
+    done = CliRunner().invoke(program, ["benchmark", "--json", "/proc/nowhere/numbers.json"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: /proc/nowhere/numbers.json: cannot be written: ")

@@ -84,9 +84,9 @@ def test_results_tell_the_precision(tmp_path: Path) -> None:
         (
             ("--engine", "opencv", "--precision", "bf16"),
             2,
-            "bf16 is computed by tensorflow (any device), openvino (--d",
+            "bf16 is computed by tensorflow (on the CPU and on GPUs), openvino (on the CPU only)",
         ),
-        (("--engine", "openvino", "--device", "gpu"), 2, "engine openvino runs on the CPU only, device is gpu:0"),
+        (("--engine", "openvino", "--device", "gpu"), 2, "engine openvino runs on the CPU only, not on device gpu:0"),
         (("--calibrate", str(PICTURE.parent)), 2, "calibration pictures are for precision int8"),
         (("--engine", "onnxruntime", "--device", "gpu:9"), 1, "onnxruntime"),
     ],

@@ -41,12 +41,15 @@ def test_float32_is_for_all(engine: EngineName, device: str) -> None:
         (ONNXRUNTIME, "fp16", "auto", "onnxruntime does not compute with fp16, .*; fp16 is computed by tensorflow"),
         (OPENVINO, "tf32", "auto", "openvino does not compute with tf32, expected one of float32, bf16, int8"),
         (OPENCV, "bf16", "cpu", "opencv does not compute with bf16, expected one of float32; bf16 is computed by"),
-        (OPENVINO, "float32", "gpu:1", "openvino runs on the CPU only, device is gpu:1"),
-        (OPENCV, "float32", "gpu", "opencv runs on the CPU only, device is gpu:0"),
+        (OPENVINO, "float32", "gpu:1", "openvino runs on the CPU only, not on device gpu:1"),
+        (OPENCV, "float32", "gpu", "opencv runs on the CPU only, not on device gpu:0"),
         (ONNXRUNTIME, "int8", "gpu", "onnxruntime computes with int8 on the CPU only"),
-        (TENSORFLOW, "tf32", "cpu", "tf32 is a way of NVIDIA GPUs, device is cpu"),
+        (TENSORFLOW, "tf32", "cpu", "tensorflow computes with tf32 on GPUs only, not on the CPU; tf32 is computed by"),
+        (TENSORFLOW, "fp16", "cpu", r"on GPUs only, not on the CPU; fp16 is computed by tensorflow \(on GPUs only\)$"),
+        (ONNXRUNTIME, "tf32", "cpu", "onnxruntime computes with tf32 on GPUs only, not on the CPU"),
         (AUTO, "int8", "gpu", "no engine computes with int8 on device gpu:0; int8 is computed by"),
-        (AUTO, "tf32", "cpu", "no engine computes with tf32 on device cpu"),
+        (AUTO, "tf32", "cpu", "no engine computes with tf32 on the CPU; tf32 is computed by tensorflow"),
+        (AUTO, "fp16", "cpu", "no engine computes with fp16 on the CPU"),
     ],
 )
 def test_refused(engine: EngineName, precision: str, device: str, message: str) -> None:
@@ -70,6 +73,8 @@ def test_calibration_is_for_int8(tmp_path: Path) -> None:
         ("int8", "auto", {ONNXRUNTIME, OPENVINO}),
         ("int8", "gpu", set()),
         ("fp16", "gpu", {TENSORFLOW}),
+        ("fp16", "cpu", set()),
+        ("tf32", "auto", {TENSORFLOW, ONNXRUNTIME}),
     ],
 )
 def test_candidates(precision: str, device: str, engines: set[EngineName]) -> None:

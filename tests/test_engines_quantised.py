@@ -21,10 +21,11 @@ from ssd_detect.arrays import Floats
 from ssd_detect.classes import VOC20
 from ssd_detect.conventions import ResizeRule
 from ssd_detect.engines.activation_ranges import Range, activation_ranges
+from ssd_detect.engines.calibration import MOST_PICTURES
 from ssd_detect.engines.qdq_nodes import quantise, quantised_tensors
-from ssd_detect.engines.quantised import MOST_PICTURES, calibration_inputs, quantised_onnx
+from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
 from ssd_detect.environment import import_untracked
-from ssd_detect.errors import PictureError, SettingError
+from ssd_detect.errors import SettingError
 from ssd_detect.model.conversion.outgoing import Outgoing
 from ssd_detect.model.conversion.to_onnx import write_onnx
 from ssd_detect.model.metadata import written_metadata
@@ -258,8 +259,16 @@ class TestPictures:
 
     def test_damaged_picture(self, tmp_path: Path) -> None:
         (tmp_path / "broken.png").write_bytes(b"no picture")
-        with pytest.raises(PictureError, match=r"broken\.png"):
+        with pytest.raises(SettingError, match=r"no picture of the folder .* can be read") as caught:
             inputs_of(tmp_path)
+        assert "broken.png" in str(caught.value.__cause__)
+        save_grey(tmp_path / "whole.png", 7)
+        told: list[str] = []
+        inputs = list(calibration_inputs(SessionSettings(calibration=tmp_path), SPEC, told.append))
+        assert [one.mean() for one in inputs] == [7]
+        (note,) = told
+        assert "broken.png" in note
+        assert note.endswith("; int8 is calibrated without it")
 
     def test_folder_in_the_order_of_names(self, tmp_path: Path) -> None:
         for name, grey in (("b.png", 2), ("a/z.png", 1), ("c.png", 3)):

@@ -210,26 +210,20 @@ class TestLoadedAhead:
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 @pytest.mark.parametrize("place", ["tensorflow.python.framework", "ssd_detect.batch.flow"])
 def test_ctrl_c_during_the_start(place: str, media: Path, tmp_path: Path) -> None:
-    """Python itself loses an interruption that hits a callback of its locks of modules, and says so: once more then."""
-    for _ in range(3):
-        status, out, err = interrupted(place, media / "astronaut.png", tmp_path / "out.png")
-        if "Exception ignored in" not in err:
-            break
-        (tmp_path / "out.png").unlink(missing_ok=True)
-    assert (status, out, "Traceback" in err) == (130, "", False)
+    """Also where Python itself loses the interruption, as in a callback of its locks of modules: at the end then."""
+    status, out, err = interrupted(place, media / "astronaut.png", tmp_path / "out.png")
+    assert (status, out) == (130, "")
+    assert "Traceback" not in err or "Exception ignored in" in err
     assert err.splitlines()[-1] == "Interrupted."
     assert not list(tmp_path.iterdir())
 
 
 def interrupted(place: str, picture: Path, output: Path) -> tuple[int, str, str]:
-    """Python tells on the error stream what it has imported; Ctrl-C comes when that is `place`, and once more."""
+    """Python tells on the error stream what it has imported; one Ctrl-C comes when that is `place`."""
     command = [sys.executable, "-X", "importtime", "-m", "ssd_detect", "image", str(picture), "-v", "--overwrite"]
     child = subprocess.Popen([*command, "-o", str(output)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
-    for words in (place, "Stopping"):
-        for line in child.stderr:
-            if words in line:
-                break
-        child.send_signal(signal.SIGINT)
+    next(line for line in child.stderr if place in line)
+    child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     return child.returncode, out, err

@@ -13,7 +13,7 @@ from ssd_detect.doctor.probes.driver import gpu_report
 from ssd_detect.doctor.probes.files import read_text
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.doctor.probes.system import system_facts
-from ssd_detect.engines.processor import usable_cores
+from ssd_detect.engines.processor import load_average, usable_cores
 
 _PACKAGES = re.compile(r"(tensorflow|tensorflow-cpu|onnxruntime(-gpu)?|openvino|opencv-python(-headless)?|numpy|av)$")
 _DRIVER_SECONDS = 5.0  # a dead GPU lets its questioners hang
@@ -40,14 +40,6 @@ def look_at_machine(sources: Sources | None = None) -> Machine:
         packages={name: version for name, version, *_ in sorted(packages, key=lambda one: one.name)},
         load=load,
     )
-
-
-def load_average() -> float | None:
-    """Busy processes, the mean of the last minute; None where the system does not count them."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return None
 
 
 def _processor(sources: Sources) -> str:

@@ -15,7 +15,7 @@ from ssd_detect.conventions import EngineName
 from ssd_detect.counting import counted
 from ssd_detect.environment import is_terminal, terminated_in_order
 from ssd_detect.errors import ExitStatus, PictureError, SettingError
-from ssd_detect.files import check_target
+from ssd_detect.files import check_target, explained_writing
 from ssd_detect.media.sources.inputs import find_inputs
 from ssd_detect.settings import SessionSettings
 
@@ -40,7 +40,10 @@ class BenchmarkOptions:
 def run_benchmark(inputs: tuple[str, ...], chosen: BenchmarkOptions, run: RunSettings) -> ExitStatus:
     """Measure and tell."""
     if chosen.json_target not in (None, "-"):
-        check_target(Path(str(chosen.json_target)), overwrite=chosen.overwrite)
+        target = Path(str(chosen.json_target))
+        check_target(target, overwrite=chosen.overwrite)
+        with explained_writing(target):  # now, not when all is measured
+            target.parent.mkdir(parents=True, exist_ok=True)
     pictures = _pictures(inputs, run)
     settings = BenchmarkSettings(
         checkpoint=run.checkpoint,

@@ -1,6 +1,5 @@
 """What `ssd-detect eval` does with its options: the settings, the run, and telling of it."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -206,6 +205,6 @@ def write_json(value: Mapping[str, Any], target: str, *, overwrite: bool) -> Non
 
     content = json_file(dict(value))
     if target == "-":
-        sys.stdout.write(content.decode("ascii"))
+        click.echo(content, nl=False)  # which hands it on: a reader that has gone is noticed here
     else:
         write_whole(Path(target), content, overwrite=overwrite)

@@ -13,6 +13,7 @@ from ssd_detect.classes import CLASS_LISTS, find_class_ids
 from ssd_detect.cli.checkpoint_facts import FACT_NAMES, FACT_OPTIONS, checkpoint_settings, one_of
 from ssd_detect.cli.talk import Talk
 from ssd_detect.conventions import Arithmetic, EngineName, Profile
+from ssd_detect.engines.calibration import MOST_PICTURES
 from ssd_detect.engines.support import check_supported
 from ssd_detect.errors import SettingError
 from ssd_detect.formats.thresholds import ScoreThresholds, read_thresholds
@@ -93,10 +94,10 @@ _OPTIONS = (
                  default=Arithmetic.FLOAT32.value, show_default=True,
                  help="What the network computes with; all but float32 find a little less, which eval shows."),
     click.option("--calibrate", type=click.Path(path_type=Path, file_okay=False, exists=True), default=None,
-                 metavar="FOLDER", help="For int8: pictures like yours; up to 64 tell the range of each value.  "
-                                        "[default: some that ship]"),
+                 metavar="FOLDER", help=f"For int8: pictures like yours; up to {MOST_PICTURES} tell the range of each "
+                                        "value.  [default: some that ship]"),
     click.option("--threads", type=click.IntRange(1, 1024), default=None,
-                 help="CPU threads for the network. Default: one a core."),
+                 help="CPU threads for the network, at most one a core.  [default: one a core]"),
     click.option("--batch-size", type=_COUNT, default=DEFAULT_BATCH_SIZE, show_default=True,
                  help="Pictures that go through the network at once."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ssd_detect.cli.interrupt import interrupted_at_once
 from ssd_detect.cli.options import RunSettings
 from ssd_detect.cli.talk import Talk
 from ssd_detect.conventions import Arithmetic, EngineName
@@ -30,7 +31,8 @@ def open_detector(
 ) -> "Detector":
     """Import the engine, while a thread loads the checkpoint, and open the network.
 
-    What `auto` takes is asked here, so that it is imported as an engine is that was typed.
+    What `auto` takes is asked here, so that it is imported as an engine is that was typed. Ctrl-C interrupts at once:
+    until the network is there, nothing is in hand.
 
     Args:
         run: what was chosen.
@@ -40,7 +42,11 @@ def open_detector(
     from ssd_detect.model.checkpoint import loaded_ahead
 
     engine = run.session.engine
-    with loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW) as loaded, quick_imports():
+    with (
+        interrupted_at_once(),
+        loaded_ahead(run.checkpoint, numbers=engine is EngineName.TENSORFLOW) as loaded,
+        quick_imports(),
+    ):
         session = _with_engine(run, loaded)
         _import_engine(session, run.talk)
         from ssd_detect.detector import Detector

@@ -11,33 +11,47 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
-from ssd_detect.engines.converted import entry_of, prepare, weights_file
+from ssd_detect.counting import counted
+from ssd_detect.engines.converted import entry_of, prepare, room_explained, weights_file
 from ssd_detect.engines.entry import CHOICES, Entry
-from ssd_detect.engines.open import model_of
+from ssd_detect.engines.open import check_possible, model_of
 from ssd_detect.engines.packages import can_convert, is_installed, version_of
-from ssd_detect.engines.processor import processor_id, usable_cores
-from ssd_detect.engines.support import candidates
+from ssd_detect.engines.processor import load_average, processor_id, usable_cores, within_cores
+from ssd_detect.engines.support import candidates, check_supported
 from ssd_detect.environment import for_quiet_child
-from ssd_detect.errors import MissingPackageError, SsdDetectError
+from ssd_detect.errors import DeviceError, ExitStatus, MissingPackageError, SettingError, SsdDetectError
+from ssd_detect.files import explained_writing
+from ssd_detect.locks import held_alone
 from ssd_detect.model.checkpoint import Checkpoint
-from ssd_detect.settings import SessionSettings
+from ssd_detect.settings import Device, SessionSettings
 
 _ROUNDS = 5
-_TIE = 1.03  # a run of a minute does not tell such engines apart; then the one that starts sooner is the better one
+_WEIGHTS = "auto.safetensors"
+_TIE = 1.03  # a run of a minute does not tell such engines apart, however steady its calls seem
 _START_SECONDS, _CALL_SECONDS = 300.0, 120.0
 _Note = Callable[[str], None]
 
 
 class Timing(NamedTuple):
-    """Of one engine: seconds to import and load it and to compute the first picture, and of the median call."""
+    """Of one engine: seconds to import and load it and to compute the first picture, and of its calls.
+
+    Args:
+        start: to the first picture.
+        call: the median one.
+        low, high: the quartiles of the calls, between which half of them are.
+    """
 
     start: float
     call: float
+    low: float
+    high: float
 
 
 def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) -> EngineName:
@@ -50,8 +64,11 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
 
     Raises:
         MissingPackageError: no engine that could do it is installed.
-        SsdDetectError: none of them works.
+        SettingError, DeviceError: none can do it on this computer, or none works.
     """
+    settings = within_cores(settings)
+    check_possible(settings)
+    _check_gpu(settings)
     able = [engine for engine in candidates(settings) if _is_there(engine)]
     if not able:
         raise MissingPackageError(
@@ -62,10 +79,41 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
         return able[0]
     entry = entry_of(checkpoint, on_note)
     condition = _condition(settings, able)
-    known = entry.told(CHOICES).get(condition)
-    if isinstance(known, dict) and known.get("engine") in able:
-        return EngineName(known["engine"])
-    return _measured_choice(checkpoint, settings, able, condition, on_note)
+    known = _known(entry, condition, able)
+    if known is not None:
+        return known
+    weights = entry.path(_WEIGHTS)
+    wait = f"auto: waiting for another run that measures with {checkpoint.name}"
+    with (
+        room_explained(checkpoint),
+        held_alone(weights, folder=_made(entry.folder.parent), on_wait=lambda: on_note(wait)),
+    ):
+        known = _known(entry, condition, able)  # what the other run has found
+        return known or _measured_choice(checkpoint, settings, able, condition, on_note)
+
+
+def _known(entry: Entry, condition: str, able: Sequence[EngineName]) -> EngineName | None:
+    """What an earlier run has chosen."""
+    told = entry.told(CHOICES).get(condition)
+    return EngineName(told["engine"]) if isinstance(told, dict) and told.get("engine") in able else None
+
+
+def _made(folder: Path) -> Path:
+    with explained_writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _check_gpu(settings: SessionSettings) -> None:
+    """Refuse what needs a GPU where there is none, before engine by engine does so."""
+    from ssd_detect.doctor.hints import has_nvidia_gpu
+    from ssd_detect.doctor.probes.sources import Sources
+
+    if settings.device.kind == "cpu" or has_nvidia_gpu(Sources.of_this_machine()):
+        return
+    if settings.device.kind == "gpu":
+        raise DeviceError(f"device {settings.device} is not there: this computer has no NVIDIA GPU; use --device cpu")
+    check_supported(replace(settings, device=Device("cpu")))
 
 
 def _is_there(engine: EngineName) -> bool:
@@ -82,19 +130,21 @@ def _condition(settings: SessionSettings, able: Sequence[EngineName]) -> str:
 def _measured_choice(
     checkpoint: Checkpoint, settings: SessionSettings, able: list[EngineName], condition: str, on_note: _Note
 ) -> EngineName:
-    on_note(f"auto: measuring {', '.join(engine.value for engine in able)} (once, about a minute)")
-    other = next(engine for engine in able if engine is not EngineName.TENSORFLOW)
-    entry = prepare(checkpoint, other, on_note)
+    load, cores = load_average(), usable_cores()  # before we add to it
+    entry = prepare(checkpoint, EngineName.AUTO, on_note)
     model = model_of(entry, checkpoint, settings, on_note)
-    with weights_file(checkpoint) as weights:
+    on_note(f"auto: measuring {', '.join(engine.value for engine in able)} (about a minute)")
+    with weights_file(checkpoint, entry.path(_WEIGHTS)) as weights:
         asked = {"entry": str(entry.folder), "model": model, "weights": str(weights)}
         timings = measured(able, settings, asked, on_note)
-    if not timings:
-        raise SsdDetectError("auto: no engine works; type ssd-detect doctor to find out why")
     engine = quickest(timings)
-    _remember(entry, condition, engine, timings)
+    if load is not None and load > cores:
+        until = f"for this run only, as this machine is busy (load {load:.1f} on {counted(cores, 'core')})"
+    else:
+        until = "from now on"
+        _remember(entry, condition, engine, timings)
     told = ", ".join(f"{one.value} {timing.call:.3f} s" for one, timing in timings.items())
-    on_note(f"auto: takes {engine.value} from now on; a picture takes {told}")
+    on_note(f"auto: takes {engine.value} {until}; a picture takes {told}")
     return engine
 
 
@@ -104,9 +154,14 @@ def _remember(entry: Entry, condition: str, engine: EngineName, timings: Mapping
 
 
 def quickest(timings: Mapping[EngineName, Timing]) -> EngineName:
-    """The one with the shortest call; of those that are hardly longer, the one that starts soonest."""
-    best = min(timing.call for timing in timings.values())
-    close = {engine: timing.start for engine, timing in timings.items() if timing.call <= best * _TIE}
+    """The one with the shortest call; of those that the spread of calls does not tell from it, that which starts first.
+
+    Args:
+        timings: of at least one.
+    """
+    best = min(timings.values(), key=lambda timing: timing.call)
+    limit = max(best.high, best.call * _TIE)
+    close = {engine: timing.start for engine, timing in timings.items() if min(timing.low, timing.call) <= limit}
     return min(close, key=lambda engine: close[engine])
 
 
@@ -115,12 +170,16 @@ def measured(
 ) -> dict[EngineName, Timing]:
     """Time each engine; one that fails is left out, and `on_note` is told why.
 
+    Raises:
+        SettingError, DeviceError: all fail; says why each does.
+
     Args:
         engines: which.
         settings: device, precision, threads.
         asked: of `trial`: folder of the cache's entry, name of the model in it, file of weights for TensorFlow.
         on_note: told of failures.
     """
+    assert engines
     trials: dict[EngineName, _Trial] = {}
     starts: dict[EngineName, float] = {}
     calls: dict[EngineName, list[float]] = {engine: [] for engine in engines}
@@ -131,18 +190,36 @@ def measured(
         for _ in range(_ROUNDS):
             for engine, trial in trials.items():
                 calls[engine].append(trial.call())
+    works = [engine for engine, trial in trials.items() if trial.failure is None]
+    if not works:
+        raise _none_works(trials)
     for engine, trial in trials.items():
         if trial.failure is not None:
             on_note(f"auto: {engine.value} is left out: {trial.failure}")
-    works = [engine for engine, trial in trials.items() if trial.failure is None]
-    return {engine: Timing(starts[engine], statistics.median(calls[engine])) for engine in works}
+    return {engine: _timing(starts[engine], calls[engine]) for engine in works}
+
+
+def _none_works(trials: "Mapping[EngineName, _Trial]") -> SsdDetectError:
+    """A usage error if each of them says so."""
+    kind = SettingError if all(trial.is_refused for trial in trials.values()) else DeviceError
+    told = "; ".join(f"{engine.value}: {trial.failure}" for engine, trial in trials.items())
+    return kind(f"no engine that is installed can do it: {told}")
+
+
+def _timing(start: float, calls: Sequence[float]) -> Timing:
+    low, call, high = statistics.quantiles(calls, n=4, method="inclusive")
+    return Timing(start, call, low, high)
 
 
 class _Trial:
-    """A child process with one engine; once it has failed, `failure` says why, and its numbers mean nothing."""
+    """A child process with one engine; once it has failed, `failure` says why, and its numbers mean nothing.
+
+    `is_refused`: it failed since the settings do not go together on this computer.
+    """
 
     def __init__(self, engine: EngineName, settings: SessionSettings, asked: Mapping[str, str]) -> None:
         self.failure: str | None = None
+        self.is_refused = False
         choices = {
             **asked,
             "engine": engine.value,
@@ -177,9 +254,11 @@ class _Trial:
             return 0.0
         line = self._line(seconds)
         if line:
-            found: Any = json.loads(line)[what]
-            return float(found)
-        self.failure = self._why(seconds)
+            told: dict[str, Any] = json.loads(line)
+            if what in told:
+                return float(told[what])
+            self.is_refused = told["status"] == ExitStatus.USAGE
+        self.failure = told["error"] if line else self._why(seconds)
         return 0.0
 
     def _line(self, seconds: float) -> str:

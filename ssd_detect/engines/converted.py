@@ -7,7 +7,6 @@ engine is proved before its first use; besides, what single engines leave there 
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -16,19 +15,22 @@ from pathlib import Path
 from ssd_detect import __version__
 from ssd_detect.conventions import EngineName
 from ssd_detect.engines.entry import Entry
-from ssd_detect.engines.packages import CONVERTER, install_line
+from ssd_detect.engines.packages import CONVERTER, install_line, missing_or_broken
 from ssd_detect.engines.reference import compute_reference
 from ssd_detect.environment import engine_cache
-from ssd_detect.errors import MissingPackageError
+from ssd_detect.errors import OutputError
+from ssd_detect.files import explained_writing, remove_leftovers, scratch_file
 from ssd_detect.hashing import feed
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.spec import network
 
 MODEL = "model.onnx"
 REFERENCE = "reference.npz"
+_REFERENCE_WEIGHTS = "reference.safetensors"
 KEPT_ENTRIES = 8
 """Of the networks that were used last; one takes some 250 MB. Older ones go when another is made."""
 
+_REST_BYTES = 20_000_000  # the reference's arrays, the records
 _PACKAGE = Path(__file__).parent.parent
 # What files of the cache, and whether they are proved, depend on. Our version tells that too, but not while we develop.
 _MAKERS = (
@@ -86,17 +88,56 @@ def prepare(checkpoint: Checkpoint, engine: EngineName, on_note: _Note) -> Entry
     Raises:
         MissingPackageError: the package that writes ONNX files is not installed.
         OutputError: the cache cannot be written.
-        DeviceError: TensorFlow fails to compute the reference.
+        DeviceError: TensorFlow fails to compute the reference; the converter does not start.
     """
     entry = entry_of(checkpoint, on_note)
-    if not (entry.has(MODEL) and entry.has(REFERENCE)):
-        on_note(f"{engine.value}: making {checkpoint.name} ready for it (once, some 10 s)")
-        entry.made(MODEL, lambda path: _convert(checkpoint, path, engine))
-        entry.made(REFERENCE, lambda path: _refer(checkpoint, path))
+    missing = [name for name in (MODEL, REFERENCE) if not entry.has(name)]
+    if missing:
+        is_damaged = any(entry.path(name).exists() for name in missing)
+        again = "anew, since what was kept is damaged" if is_damaged else "once"
+        on_note(f"{engine.value}: making {checkpoint.name} ready ({again}; up to a minute)")
+        try:
+            _check_room(entry, checkpoint)
+            entry.made(MODEL, lambda path: _convert(checkpoint, path, engine))
+            entry.made(REFERENCE, lambda path: _refer(checkpoint, entry, path))
+        finally:
+            with suppress(OSError):  # it is not empty, or not there
+                entry.folder.rmdir()
         _prune(entry)
     with suppress(OSError):  # another user's
         entry.folder.touch()  # used now: the time by which old ones go
     return entry
+
+
+@contextmanager
+def room_explained(checkpoint: Checkpoint) -> Iterator[None]:
+    """Where the block, which makes or opens the checkpoint's entry, cannot write, say what it takes.
+
+    Raises:
+        OutputError: it cannot.
+    """
+    try:
+        yield
+    except OutputError as error:
+        megabytes = round(_bytes_needed(checkpoint) / 1e6)
+        raise OutputError(
+            f"{error}; networks for other engines take up to {megabytes} MB there: SSD_DETECT_HOME names another "
+            "place, and --engine tensorflow needs none"
+        ) from error
+
+
+def _check_room(entry: Entry, checkpoint: Checkpoint) -> None:
+    place = next(path for path in (entry.folder, *entry.folder.parents) if path.is_dir())
+    with suppress(OSError):  # a file system that does not tell
+        free = shutil.disk_usage(place).free
+        if free < _bytes_needed(checkpoint):
+            raise OutputError(f"{entry.folder}: cannot be written: {free / 1e6:.0f} MB are free")
+
+
+def _bytes_needed(checkpoint: Checkpoint) -> int:
+    """Of the network, of the weights that TensorFlow gets meanwhile or an engine's own form, and of the rest."""
+    weights = sum(values.nbytes for values in checkpoint.variables.values())
+    return 2 * weights + _REST_BYTES
 
 
 def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
@@ -105,27 +146,34 @@ def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
     try:
         from ssd_detect.model.conversion.to_onnx import write_onnx
     except ImportError as error:
-        raise MissingPackageError(
-            f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it ({error}): "
-            f"{install_line(engine)}"
-        ) from error
+        what = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
+        raise missing_or_broken(error, CONVERTER, CONVERTER, what, install_line(engine)) from error
     write_onnx(path, outgoing_of(checkpoint))
 
 
-def _refer(checkpoint: Checkpoint, path: Path) -> None:
-    with weights_file(checkpoint) as weights:
+def _refer(checkpoint: Checkpoint, entry: Entry, path: Path) -> None:
+    with weights_file(checkpoint, entry.path(_REFERENCE_WEIGHTS)) as weights:
         compute_reference(weights, path)
 
 
 @contextmanager
-def weights_file(checkpoint: Checkpoint) -> Iterator[Path]:
-    """A file with the weights and all that is known of them, for a child process; it goes with the block."""
+def weights_file(checkpoint: Checkpoint, place: Path) -> Iterator[Path]:
+    """A file with the weights and all that is known of them, for a child process; it goes with the block.
+
+    Args:
+        checkpoint: whose.
+        place: the file is beside it, where nobody else may do the same: what a killed run has left there goes.
+
+    Raises:
+        OutputError: the system refuses.
+    """
     from ssd_detect.model.conversion.outgoing import outgoing_of
     from ssd_detect.model.conversion.to_safetensors import write_safetensors
 
-    with tempfile.TemporaryDirectory(prefix="ssd-detect-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "weights.safetensors"
-        write_safetensors(path, outgoing_of(checkpoint))
+    remove_leftovers(place)
+    with scratch_file(place) as path:
+        with explained_writing(path):
+            write_safetensors(path, outgoing_of(checkpoint))
         yield path
 
 

@@ -1,5 +1,6 @@
 """onnxruntime, on the CPU or through CUDA."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,11 @@ from ssd_detect.arrays import Floats
 from ssd_detect.boxes.selection import Selected, select_scores
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.packages import imported
-from ssd_detect.engines.processor import usable_cores
 from ssd_detect.engines.running import check_open, explained
+from ssd_detect.engines.support import check_supported
 from ssd_detect.errors import DeviceError
 from ssd_detect.model.runs_on import RunsOn
-from ssd_detect.settings import SessionSettings
+from ssd_detect.settings import Device, SessionSettings
 
 _ENGINE = EngineName.ONNXRUNTIME
 _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
@@ -30,6 +31,7 @@ class OnnxRuntimeNetwork:
     Raises:
         MissingPackageError: onnxruntime is not installed.
         DeviceError: the GPU asked for is not there; the network cannot be loaded.
+        SettingError: the precision is one of GPUs, and there is none.
     """
 
     def __init__(self, model: Path, settings: SessionSettings, *, is_optimised: bool = False) -> None:
@@ -72,8 +74,9 @@ class OnnxRuntimeNetwork:
 def _provider(package: Any, settings: SessionSettings) -> str:
     """CUDA where it is asked for, or to be had and of use."""
     device, has_cuda = settings.device, _CUDA in package.get_available_providers()
-    wants_gpu = device.kind == "gpu" or settings.precision is Arithmetic.TF32
-    if wants_gpu and not has_cuda:
+    if not has_cuda and device.kind == "auto":
+        check_supported(replace(settings, device=Device("cpu")))  # which is what it turns out to be
+    if not has_cuda and device.kind == "gpu":
         raise DeviceError(
             f"device {device} is not there for onnxruntime {package.__version__}, which was built without CUDA; "
             "install onnxruntime-gpu in its place, or use --engine tensorflow"
@@ -87,7 +90,7 @@ def uses_cpu(settings: SessionSettings) -> bool:
     """Whether the network would run on the CPU.
 
     Raises:
-        MissingPackageError, DeviceError: as `OnnxRuntimeNetwork`.
+        MissingPackageError, DeviceError, SettingError: as `OnnxRuntimeNetwork`.
     """
     return _provider(imported(_ENGINE), settings) == _CPU
 
@@ -115,8 +118,6 @@ def _session(package: Any, model: Path, settings: SessionSettings, provider: str
     options = _options(package)
     if settings.intra_op_threads is not None:
         options.intra_op_num_threads = settings.intra_op_threads
-        if settings.intra_op_threads > usable_cores():  # waiting threads, which spin, would take them from the others
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if is_optimised:
         options.graph_optimization_level = package.GraphOptimizationLevel.ORT_DISABLE_ALL
     return package.InferenceSession(str(model), options, providers=_providers(provider, settings))

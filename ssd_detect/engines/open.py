@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.converted import MODEL, REFERENCE, prepare
+from ssd_detect.engines.calibration import calibration_id, chosen_pictures
+from ssd_detect.engines.converted import MODEL, REFERENCE, prepare, room_explained
 from ssd_detect.engines.entry import PROOFS, Entry
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.packages import imported
-from ssd_detect.engines.processor import processor_id
+from ssd_detect.engines.processor import processor_id, within_cores
 from ssd_detect.engines.support import check_supported
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.settings import SessionSettings
@@ -31,7 +32,8 @@ def open_network(checkpoint: Checkpoint, settings: SessionSettings, on_note: _No
         DeviceError: the device is not there; the engine fails, or computes other numbers than TensorFlow.
         OutputError: the cache cannot be written.
     """
-    check_supported(settings)
+    check_possible(settings)
+    settings = _within_cores(settings, on_note)
     if settings.engine is EngineName.AUTO:
         from ssd_detect.engines.choice import choose
 
@@ -41,8 +43,32 @@ def open_network(checkpoint: Checkpoint, settings: SessionSettings, on_note: _No
 
         return NetworkSession(checkpoint, settings)
     imported(settings.engine)  # before the conversion, which would be for nothing
-    entry = prepare(checkpoint, settings.engine, on_note)
-    return open_converted(entry, model_of(entry, checkpoint, settings, on_note), settings)
+    if settings.engine is EngineName.ONNXRUNTIME:
+        from ssd_detect.engines.onnxruntime_network import uses_cpu
+
+        uses_cpu(settings)
+    with room_explained(checkpoint):
+        entry = prepare(checkpoint, settings.engine, on_note)
+        return open_converted(entry, model_of(entry, checkpoint, settings, on_note), settings, on_note)
+
+
+def check_possible(settings: SessionSettings) -> None:
+    """Refuse what can be refused before all that takes long.
+
+    Raises:
+        SettingError: as `check_supported`; the folder of calibration pictures holds none.
+    """
+    check_supported(settings)
+    if settings.calibration is not None:
+        chosen_pictures(settings.calibration)
+
+
+def _within_cores(settings: SessionSettings, on_note: _Note) -> SessionSettings:
+    possible = within_cores(settings)
+    if possible != settings:
+        cores = possible.intra_op_threads
+        on_note(f"{settings.intra_op_threads} threads asked for, {cores} taken: one for each core there is to use")
+    return possible
 
 
 def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) -> str:
@@ -53,19 +79,18 @@ def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on
     """
     if settings.precision is not Arithmetic.INT8:
         return MODEL
-    from ssd_detect.engines.calibration import calibration_id
     from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
 
     name = f"int8-{calibration_id(settings.calibration)}.onnx"
     if not entry.has(name):
+        inputs = calibration_inputs(settings, checkpoint.spec, on_note)
         on_note(f"{settings.engine.value}: calibrating {checkpoint.name} for int8 (once, about a minute)")
-        inputs = calibration_inputs(settings, checkpoint.spec)
         entry.made(name, lambda path: quantised_onnx(entry.path(MODEL), path, inputs))
     return name
 
 
-def open_converted(entry: Entry, model: str, settings: SessionSettings) -> Network:
-    """The network in the entry's file `model`, proved if it has not been on this machine.
+def open_converted(entry: Entry, model: str, settings: SessionSettings, on_note: _Note = lambda line: None) -> Network:
+    """The network in the entry's file `model`, proved if it has not been on this machine, which `on_note` hears.
 
     Raises:
         MissingPackageError, DeviceError: as `open_network`.
@@ -77,6 +102,7 @@ def open_converted(entry: Entry, model: str, settings: SessionSettings) -> Netwo
             from ssd_detect.engines.proving import prove
             from ssd_detect.engines.reference import read_reference
 
+            on_note(f"{settings.engine.value}: proving that it finds what TensorFlow does (once, some seconds)")
             entry.note(PROOFS, name, prove(network, read_reference(entry.path(REFERENCE)))._asdict())
     except BaseException:
         network.close()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ssd_detect.conventions import EngineName
 from ssd_detect.environment import import_untracked
-from ssd_detect.errors import MissingPackageError
+from ssd_detect.errors import DeviceError, MissingPackageError, SsdDetectError
 
 
 class Package(NamedTuple):
@@ -57,30 +57,55 @@ def can_convert() -> bool:
 
 def version_of(engine: EngineName) -> str:
     """As its distribution tells it, without importing it; `?` where none does."""
-    for name in PACKAGES[engine].distributions:
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return "?"
+    return _version(_installed(engine)) or "?"
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def imported(engine: EngineName) -> Any:
     """The engine's module.
 
     Raises:
-        MissingPackageError: it is not installed, or cannot be imported.
+        MissingPackageError: it is not installed.
+        DeviceError: it is, and does not start.
     """
     package = PACKAGES[engine]
     try:
         return import_untracked(package.module)
     except ImportError as error:
-        raise MissingPackageError(
-            f"engine {engine.value} needs the package {package.module} ({error}): {install_line(engine)}"
-        ) from error
+        what = f"engine {engine.value} needs the package {package.module}"
+        raise missing_or_broken(error, package.module, _installed(engine), what, install_line(engine)) from error
+
+
+def missing_or_broken(error: ImportError, module: str, distribution: str, needs: str, install: str) -> SsdDetectError:
+    """What to say of an import that failed: the package is not there, or it is and something in it fails.
+
+    Args:
+        error: of the import.
+        module: that was to be imported.
+        distribution: that brings it.
+        needs: that and for what it is needed, in words.
+        install: what to type where it is missing.
+    """
+    if isinstance(error, ModuleNotFoundError) and error.name == module:
+        return MissingPackageError(f"{needs} ({error}): {install}")
+    return DeviceError(
+        f"{needs}, which is installed but does not start ({error}): pip install --force-reinstall {distribution}"
+    )
+
+
+def _installed(engine: EngineName) -> str:
+    """The distribution that is there; the usual one where none is known."""
+    names = PACKAGES[engine].distributions
+    return next((name for name in names if _version(name) is not None), names[0])
 
 
 def install_line(engine: EngineName) -> str:
-    """What to type."""
-    extra = PACKAGES[engine].extra
+    """What to type; for `auto`, what any other engine than TensorFlow needs."""
+    extra = "onnx" if engine is EngineName.AUTO else PACKAGES[engine].extra
     return f'pip install "ssd-detect[{extra}]"' if extra else "pip install ssd-detect"

@@ -4,7 +4,10 @@ import hashlib
 import os
 import platform
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+
+from ssd_detect.settings import SessionSettings
 
 _TELLING = ("model name", "flags", "CPU implementer", "CPU part", "Features")  # x86; ARM
 
@@ -23,3 +26,17 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def within_cores(settings: SessionSettings) -> SessionSettings:
+    """The same with no more threads than there are cores: more help no engine, and some hardly come to an end then."""
+    threads = settings.intra_op_threads
+    return settings if threads is None else replace(settings, intra_op_threads=min(threads, usable_cores()))
+
+
+def load_average() -> float | None:
+    """Busy processes, the mean of the last minute; None where the system does not count them."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None

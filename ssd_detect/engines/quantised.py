@@ -6,7 +6,7 @@ Not by `onnxruntime.quantization.quantize_static`: it makes integers of the head
 nodes to the version that is installed, and writes to the log of the process.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +14,14 @@ import onnx
 
 from ssd_detect.arrays import Floats, Pixels
 from ssd_detect.engines.activation_ranges import activation_ranges
+from ssd_detect.engines.calibration import chosen_pictures
 from ssd_detect.engines.qdq_nodes import quantise, quantised_tensors
-from ssd_detect.errors import PictureError, SettingError, SsdDetectError
+from ssd_detect.errors import PictureError, SettingError
 from ssd_detect.media.pictures import read_picture
-from ssd_detect.media.sources.folders import PICTURES, FolderSearch
 from ssd_detect.model.resize import resized
 from ssd_detect.model.spec import ModelSpec
 from ssd_detect.settings import SessionSettings
 from ssd_detect.shipped import CAT, COFFEE, PORTRAIT
-
-MOST_PICTURES = 64
-"""Of a folder: enough for the ranges to have settled, half a minute of calibration on two cores."""
 
 _SHIPPED = (PORTRAIT, CAT, COFFEE)
 
@@ -50,40 +47,43 @@ def quantised_onnx(float_onnx: Path, target: Path, calibration: Iterable[Floats]
     target.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def calibration_inputs(settings: SessionSettings, spec: ModelSpec) -> Iterator[Floats]:
+def calibration_inputs(
+    settings: SessionSettings, spec: ModelSpec, on_note: Callable[[str], None] = lambda line: None
+) -> Iterator[Floats]:
     """What int8 is calibrated with: (size, size, 3) float32, 0 to 255.
 
+    Args:
+        settings: with the folder, or none.
+        spec: of the network.
+        on_note: is told of pictures that are damaged, and left out.
+
     Raises:
-        SettingError: the folder of the settings is none, or holds no pictures.
-        PictureError: while it is read: a picture of it is damaged.
+        SettingError: the folder of the settings is none, or holds no pictures; while it is read: all are damaged.
     """
-    pictures = _shipped_views() if settings.calibration is None else _read(_chosen(settings.calibration))
+    folder = settings.calibration
+    pictures = _shipped_views() if folder is None else _readable(chosen_pictures(folder), on_note)
     return (resized(picture, spec.size, spec.resize) for picture in pictures)
 
 
-def _chosen(folder: Path) -> list[Path]:
-    """Of the pictures in a folder and below it, at most `MOST_PICTURES`, evenly spread over the sorted names."""
-    if not folder.is_dir():
-        raise SettingError(f"{folder}: is no folder, expected one of pictures to calibrate int8 with")
-    try:
-        found = FolderSearch(recursive=True, on_error=_refuse, medium=PICTURES).in_folder(folder)
-    except PictureError as error:
-        raise SettingError(f"{error}; int8 is calibrated with some {MOST_PICTURES} like those to come") from error
-    places = np.linspace(0, len(found) - 1, min(len(found), MOST_PICTURES))
-    return [found[round(place)] for place in places.tolist()]
-
-
-def _refuse(error: SsdDetectError) -> None:
-    raise error
-
-
-def _read(paths: Iterable[Path]) -> Iterator[Pixels]:
-    return (read_picture(path) for path in paths)
+def _readable(paths: Iterable[Path], on_note: Callable[[str], None]) -> Iterator[Pixels]:
+    """Damaged ones are told and left out, unless there are no others."""
+    first, is_any = None, False
+    for path in paths:
+        try:
+            picture = read_picture(path)
+        except PictureError as error:
+            on_note(f"{error}; int8 is calibrated without it")
+            first = first or error
+            continue
+        is_any = True
+        yield picture
+    if first is not None and not is_any:
+        raise SettingError("no picture of the folder to calibrate int8 with can be read; name others") from first
 
 
 def _shipped_views() -> Iterator[Pixels]:
     """Three pictures, each seen whole, closer in five places, darker and brighter."""
-    for picture in _read(_SHIPPED):
+    for picture in map(read_picture, _SHIPPED):
         yield picture
         yield from _closer(picture)
         for gain in (0.5, 1.6):

@@ -4,19 +4,33 @@ from collections.abc import Mapping
 
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.errors import SettingError
-from ssd_detect.settings import SessionSettings
+from ssd_detect.settings import Device, SessionSettings
 
-PRECISIONS: Mapping[EngineName, tuple[Arithmetic, ...]] = {
-    EngineName.TENSORFLOW: (Arithmetic.FLOAT32, Arithmetic.TF32, Arithmetic.BF16, Arithmetic.FP16),
-    EngineName.ONNXRUNTIME: (Arithmetic.FLOAT32, Arithmetic.TF32, Arithmetic.INT8),
-    EngineName.OPENVINO: (Arithmetic.FLOAT32, Arithmetic.BF16, Arithmetic.INT8),
-    EngineName.OPENCV: (Arithmetic.FLOAT32,),
+_CPU, _GPU = "cpu", "gpu"
+_BOTH = frozenset({_CPU, _GPU})
+
+PRECISIONS: Mapping[EngineName, Mapping[Arithmetic, frozenset[str]]] = {
+    EngineName.TENSORFLOW: {
+        Arithmetic.FLOAT32: _BOTH,
+        Arithmetic.TF32: frozenset({_GPU}),
+        Arithmetic.BF16: _BOTH,
+        Arithmetic.FP16: frozenset({_GPU}),  # which has no quick kernels on the CPU
+    },
+    EngineName.ONNXRUNTIME: {
+        Arithmetic.FLOAT32: _BOTH,
+        Arithmetic.TF32: frozenset({_GPU}),
+        Arithmetic.INT8: frozenset({_CPU}),  # what we quantise, its CUDA kernels would compute in float32
+    },
+    EngineName.OPENVINO: dict.fromkeys((Arithmetic.FLOAT32, Arithmetic.BF16, Arithmetic.INT8), frozenset({_CPU})),
+    EngineName.OPENCV: {Arithmetic.FLOAT32: frozenset({_CPU})},
 }
-"""Whether the device can do it, too, is known when the network is loaded."""
+"""Kinds of devices. Whether the very device can do it, too, is known when the network is loaded."""
 
-_CPU_ONLY = frozenset({EngineName.OPENVINO, EngineName.OPENCV})
-_GPU_ONLY = frozenset({Arithmetic.TF32})
-_CPU_ONLY_IN_ONNXRUNTIME = frozenset({Arithmetic.INT8})  # what we quantise, its CUDA kernels would compute in float32
+_ON: Mapping[frozenset[str], str] = {
+    frozenset({_CPU}): "on the CPU only",
+    frozenset({_GPU}): "on GPUs only",
+    _BOTH: "on the CPU and on GPUs",
+}
 
 
 def check_supported(settings: SessionSettings) -> None:
@@ -33,12 +47,12 @@ def check_supported(settings: SessionSettings) -> None:
     if settings.engine is EngineName.AUTO:
         if not candidates(settings):
             raise SettingError(
-                f"no engine computes with {precision.value} on device {settings.device}; {_with(precision)}"
+                f"no engine computes with {precision.value} on {_told(settings.device)}; {_who(precision)}"
             )
         return
     reason = _refusal(settings.engine, settings)
     if reason is not None:
-        raise SettingError(f"{reason}; {_with(precision)}")
+        raise SettingError(f"{reason}; {_who(precision)}")
 
 
 def candidates(settings: SessionSettings) -> tuple[EngineName, ...]:
@@ -48,22 +62,25 @@ def candidates(settings: SessionSettings) -> tuple[EngineName, ...]:
 
 def _refusal(engine: EngineName, settings: SessionSettings) -> str | None:
     """Why an engine cannot do it; None if it may be able to."""
-    precision, on_gpu = settings.precision, settings.device.kind == "gpu"
-    if precision not in PRECISIONS[engine]:
-        known = ", ".join(one.value for one in PRECISIONS[engine])
-        return f"engine {engine.value} does not compute with {precision.value}, expected one of {known}"
-    if on_gpu and engine in _CPU_ONLY:
-        return f"engine {engine.value} runs on the CPU only, device is {settings.device}"
-    if on_gpu and engine is EngineName.ONNXRUNTIME and precision in _CPU_ONLY_IN_ONNXRUNTIME:
-        return f"engine {engine.value} computes with {precision.value} on the CPU only, device is {settings.device}"
-    if settings.device.kind == "cpu" and precision in _GPU_ONLY:
-        return f"{precision.value} is a way of NVIDIA GPUs, device is {settings.device}"
-    return None
+    precision, device = settings.precision, settings.device
+    known = PRECISIONS[engine]
+    if precision not in known:
+        names = ", ".join(one.value for one in known)
+        return f"engine {engine.value} does not compute with {precision.value}, expected one of {names}"
+    if device.kind == "auto" or device.kind in known[precision]:
+        return None
+    everywhere = frozenset[str]().union(*known.values())
+    if device.kind not in everywhere:
+        return f"engine {engine.value} runs {_ON[everywhere]}, not on {_told(device)}"
+    return f"engine {engine.value} computes with {precision.value} {_ON[known[precision]]}, not on {_told(device)}"
 
 
-def _with(precision: Arithmetic) -> str:
-    """What to do, in words."""
-    able = [engine for engine, known in PRECISIONS.items() if precision in known]
-    where = {True: "any device", False: "--device auto or cpu"}
-    told = ", ".join(f"{engine.value} ({where[engine not in _CPU_ONLY]})" for engine in able)
+def _told(device: Device) -> str:
+    return {"cpu": "the CPU", "gpu": f"device {device}", "auto": "any device"}[device.kind]
+
+
+def _who(precision: Arithmetic) -> str:
+    """What can do it, in words."""
+    able = {engine: known[precision] for engine, known in PRECISIONS.items() if precision in known}
+    told = ", ".join(f"{engine.value} ({_ON[where]})" for engine, where in able.items())
     return f"{precision.value} is computed by {told}"

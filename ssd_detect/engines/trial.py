@@ -17,16 +17,25 @@ from ssd_detect.engines.network import Network
 from ssd_detect.engines.open import open_converted
 from ssd_detect.engines.packages import imported
 from ssd_detect.engines.reference import read_reference
+from ssd_detect.errors import SsdDetectError
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
 
 
 def main() -> None:
     """For one argument, JSON: open the network, say how long that took, then a line for each line that is read.
 
-    Lines are JSON: `{"start": seconds}` once, then `{"call": seconds}`.
+    Lines are JSON: `{"start": seconds}` once, then `{"call": seconds}`; for one of our errors, `{"error": its words,
+    "status": exit status that it stands for}`, and no more.
     """
     answers = private_answers()
-    asked = json.loads(sys.argv[1])
+    try:
+        _answer(json.loads(sys.argv[1]), answers)
+    except SsdDetectError as error:
+        answers.write(json.dumps({"error": str(error), "status": error.exit_status}) + "\n")
+        answers.flush()
+
+
+def _answer(asked: dict[str, Any], answers: TextIO) -> None:
     entry = Entry(Path(asked["entry"]))
     picture = np.ascontiguousarray(read_reference(entry.path(REFERENCE)).inputs[-1:])
     network, seconds = _opened(asked, entry)

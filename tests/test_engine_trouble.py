@@ -1,0 +1,109 @@
+"""What engines refuse before anything takes long, and what goes wrong outside of them: packages, room on the disk."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.engines import packages
+from ssd_detect.engines.converted import entry_of, prepare, weights_file
+from ssd_detect.engines.open import open_network
+from ssd_detect.environment import import_untracked
+from ssd_detect.errors import DeviceError, OutputError, SettingError
+from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
+
+ENGINES = (EngineName.ONNXRUNTIME, EngineName.OPENVINO, EngineName.OPENCV)
+CPU = SessionSettings(Device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(seeded_checkpoint: Callable[[int], Path]) -> Checkpoint:
+    return load_checkpoint(CheckpointSettings(str(seeded_checkpoint(300))))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_broken_package(
+    engine: EngineName, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there, and fails inside, as for want of a library of the system; installing it changes nothing."""
+    module = packages.PACKAGES[engine].module
+    (tmp_path / f"{module}.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(DeviceError) as caught:
+        open_network(checkpoint, replace(CPU, engine=engine))
+    assert str(caught.value) == (
+        f"engine {engine.value} needs the package {module}, which is installed but does not start (libfoo.so: "
+        f"cannot open shared object file): pip install --force-reinstall {packages._installed(engine)}"
+    )
+
+
+def test_a_broken_dependency_of_a_package() -> None:
+    error = ModuleNotFoundError("No module named 'flatbuffers'", name="flatbuffers")
+    told = packages.missing_or_broken(error, "onnxruntime", "onnxruntime-gpu", "needs it", "pip install it")
+    assert str(told).endswith("(No module named 'flatbuffers'): pip install --force-reinstall onnxruntime-gpu")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
+def test_no_room(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    never_made = replace(checkpoint, sha256="01" * 32)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match=r"cannot be written: .* up to \d\d\d MB there: SSD_DETECT_HOME "):
+            open_network(never_made, replace(CPU, engine=EngineName.OPENCV))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not entry_of(never_made).folder.exists()
+
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1_000_000))
+    with pytest.raises(OutputError, match=r"1 MB are free; networks for other engines take up to"):
+        open_network(never_made, replace(CPU, engine=EngineName.OPENCV))
+    assert not entry_of(never_made).folder.exists()
+
+
+def test_an_empty_folder_for_calibration_is_refused_before_all_else(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    never_made, told = replace(checkpoint, sha256="02" * 32), list[str]()
+    asked = replace(CPU, engine=EngineName.OPENVINO, precision=Arithmetic.INT8, calibration=tmp_path)
+    with pytest.raises(SettingError, match=r"empty folder, expected pictures in it; int8 is calibrated with up to 64"):
+        open_network(never_made, asked, told.append)
+    assert (told, entry_of(never_made).folder.exists()) == ([], False)
+
+
+def test_a_precision_of_gpus_is_refused_before_all_else(checkpoint: Checkpoint) -> None:
+    if "CUDAExecutionProvider" in import_untracked("onnxruntime").get_available_providers():
+        return
+    never_made, told = replace(checkpoint, sha256="03" * 32), list[str]()
+    asked = SessionSettings(engine=EngineName.ONNXRUNTIME, precision=Arithmetic.TF32)
+    with pytest.raises(SettingError, match="onnxruntime computes with tf32 on GPUs only, not on the CPU"):
+        open_network(never_made, asked, told.append)
+    assert (told, entry_of(never_made).folder.exists()) == ([], False)
+
+
+def test_what_takes_long_is_told(checkpoint: Checkpoint) -> None:
+    """Once; and again, with the reason, where a file of the cache is no longer what it was."""
+    told: list[str] = []
+    fresh = replace(checkpoint, sha256="04" * 32)
+    settings = replace(CPU, engine=EngineName.OPENCV)
+    ready = f"opencv: making {checkpoint.name} ready"
+    proving = "opencv: proving that it finds what TensorFlow does (once, some seconds)"
+    open_network(fresh, settings, told.append).close()
+    assert told == [f"{ready} (once; up to a minute)", proving]
+    open_network(fresh, settings, told.append).close()
+    assert len(told) == 2
+    entry = entry_of(fresh)
+    for name in (".reference.0123abcd.safetensors", ".auto.0123abcd.safetensors"):  # of runs that were killed
+        entry.path(name).write_bytes(b"half")
+    entry.path("reference.npz").write_bytes(b"damaged")
+    prepare(fresh, EngineName.OPENCV, told.append)
+    assert told[2:] == [f"{ready} (anew, since what was kept is damaged; up to a minute)"]
+    with weights_file(fresh, entry.path("auto.safetensors")):
+        assert len(list(entry.folder.glob(".*"))) == 1
+    assert not list(entry.folder.glob(".*"))
