@@ -146,12 +146,20 @@ class StoredVariables(Mapping[str, Floats]):
     def _explained(self, name: str) -> Floats:
         """The reader of zips, which is inside the stack, puts the zip's name into an error in place of its own."""
         try:
-            values = self._network.read(name)
+            values = self._read_whole(name)
             self._check_stamps()
         except CheckpointError:
             with self._stack:
                 raise
         return values
+
+    def _read_whole(self, name: str) -> Floats:
+        try:
+            return self._network.read(name)
+        except CheckpointError:
+            if all(path.is_file() for path in self._stamps):
+                self._check_stamps()  # a file that was changed meanwhile only seems damaged
+            raise
 
     def _check_stamps(self) -> None:
         for path, stamp in self._stamps.items():
