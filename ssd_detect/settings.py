@@ -3,9 +3,10 @@
 import math
 import re
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ssd_detect.conventions import (
     AnchorClip,
@@ -23,6 +24,25 @@ DEFAULT_BATCH_SIZE = 4
 
 DEFAULT_MAX_PIXELS = 500_000_000
 """Larger pictures are refused before anything is decoded; they would take more than 3.5 GB."""
+
+
+def take_words(settings: object, **kinds: type[Enum]) -> None:
+    """Let those who build settings in Python write the words of the command line, such as `engine="openvino"`.
+
+    Args:
+        settings: frozen, and being built.
+        kinds: name of a field -> what it holds; None stays None.
+
+    Raises:
+        SettingError: another word.
+    """
+    for name, kind in kinds.items():
+        value = getattr(settings, name)
+        try:
+            object.__setattr__(settings, name, None if value is None else kind(value))
+        except ValueError as error:
+            words = ", ".join(str(member.value) for member in kind)
+            raise SettingError(f"{name} is {value!r}, expected one of {words}") from error
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,7 @@ class DetectionSettings:
     class_thresholds: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        take_words(self, profile=Profile)
         units = [(name, getattr(self, name)) for name in ("score_threshold", "nms_threshold")]
         for name, value in (
             *units,
@@ -92,7 +113,7 @@ class CheckpointSettings:
         anchor_rounding, anchor_clip, resize, colour_order: see `conventions`.
 
     Raises:
-        SettingError: an empty name.
+        SettingError: an empty name; a word that is no convention.
     """
 
     given: str
@@ -109,6 +130,13 @@ class CheckpointSettings:
             raise SettingError(
                 "checkpoint is an empty name, expected a name (ssd-detect checkpoints list tells them) or a path"
             )
+        take_words(
+            self,
+            anchor_rounding=AnchorRounding,
+            anchor_clip=AnchorClip,
+            resize=ResizeRule,
+            colour_order=ColourOrder,
+        )
 
 
 @dataclass(frozen=True)
@@ -149,7 +177,7 @@ class SessionSettings:
         calibration: folder of pictures that tell int8 the range of each activation; None takes what ships.
 
     Raises:
-        SettingError: a thread count below 1.
+        SettingError: a thread count below 1; a word that is no engine, precision or device.
     """
 
     device: Device = Device("auto")
@@ -160,6 +188,12 @@ class SessionSettings:
     calibration: Path | None = None
 
     def __post_init__(self) -> None:
+        take_words(self, engine=EngineName, precision=Arithmetic)
+        device: Any = self.device
+        if isinstance(device, str):
+            object.__setattr__(self, "device", Device.parse(device))
+        if self.calibration is not None:  # a text perhaps
+            object.__setattr__(self, "calibration", Path(self.calibration))
         for name in ("intra_op_threads", "inter_op_threads"):
             value = getattr(self, name)
             if value is not None and value < 1:

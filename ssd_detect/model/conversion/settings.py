@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ssd_detect.errors import SettingError
 from ssd_detect.model.readers.sniff import SUFFIXES
-from ssd_detect.settings import CheckpointSettings
+from ssd_detect.settings import CheckpointSettings, take_words
 
 
 class FileFormat(str, Enum):
@@ -49,7 +49,8 @@ class ConvertSettings:
         overwrite: replace what is there.
 
     Raises:
-        SettingError: a precision that the format does not have, or a name that another format's files have.
+        SettingError: a precision that the format does not have, a name that another format's files have, or a word that
+            is neither.
     """
 
     checkpoint: CheckpointSettings
@@ -59,6 +60,7 @@ class ConvertSettings:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        take_words(self, file_format=FileFormat, precision=Precision)
         if self.precision is not Precision.FLOAT32 and self.file_format is not FileFormat.SAFETENSORS:
             raise SettingError(
                 f"precision {self.precision.value} is for .safetensors files only, expected float32 for "
