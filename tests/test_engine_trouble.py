@@ -27,19 +27,32 @@ def checkpoint(seeded_checkpoint: Callable[[int], Path]) -> Checkpoint:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("ImportError('libfoo.so: cannot open shared object file')", "libfoo.so: cannot open shared object file"),
+        ("RuntimeError('boom\\nand more')", "RuntimeError: boom"),
+        ("KeyError()", "KeyError"),
+    ],
+)
 def test_a_broken_package(
-    engine: EngineName, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: EngineName,
+    fault: str,
+    reason: str,
+    checkpoint: Checkpoint,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is there, and fails inside, as for want of a library of the system; installing it changes nothing."""
     module = packages.PACKAGES[engine].module
-    (tmp_path / f"{module}.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
+    (tmp_path / f"{module}.py").write_text(f"raise {fault}")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(DeviceError) as caught:
         open_network(checkpoint, replace(CPU, engine=engine))
     assert str(caught.value) == (
-        f"engine {engine.value} needs the package {module}, which is installed but does not start (libfoo.so: "
-        f"cannot open shared object file): pip install --force-reinstall {packages._installed(engine)}"
+        f"engine {engine.value} needs the package {module}, which is installed but does not start ({reason}): "
+        f"pip install --force-reinstall {packages._installed(engine)}"
     )
 
 

@@ -145,7 +145,7 @@ def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
 
     try:
         from ssd_detect.model.conversion.to_onnx import write_onnx
-    except ImportError as error:
+    except Exception as error:  # as in `packages.imported`
         what = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
         raise missing_or_broken(error, CONVERTER, CONVERTER, what, install_line(engine)) from error
     write_onnx(path, outgoing_of(checkpoint))

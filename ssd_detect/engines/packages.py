@@ -77,12 +77,12 @@ def imported(engine: EngineName) -> Any:
     package = PACKAGES[engine]
     try:
         return import_untracked(package.module)
-    except ImportError as error:
+    except Exception as error:  # a broken package raises what it likes
         what = f"engine {engine.value} needs the package {package.module}"
         raise missing_or_broken(error, package.module, _installed(engine), what, install_line(engine)) from error
 
 
-def missing_or_broken(error: ImportError, module: str, distribution: str, needs: str, install: str) -> SsdDetectError:
+def missing_or_broken(error: Exception, module: str, distribution: str, needs: str, install: str) -> SsdDetectError:
     """What to say of an import that failed: the package is not there, or it is and something in it fails.
 
     Args:
@@ -94,8 +94,11 @@ def missing_or_broken(error: ImportError, module: str, distribution: str, needs:
     """
     if isinstance(error, ModuleNotFoundError) and error.name == module:
         return MissingPackageError(f"{needs} ({error}): {install}")
+    reason = (str(error).strip().splitlines() or [""])[0]
+    if not isinstance(error, ImportError):
+        reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
     return DeviceError(
-        f"{needs}, which is installed but does not start ({error}): pip install --force-reinstall {distribution}"
+        f"{needs}, which is installed but does not start ({reason}): pip install --force-reinstall {distribution}"
     )
 
 
