@@ -259,7 +259,7 @@ class TestJournal:
 
     def test_other_settings_are_refused(self, tmp_path: Path) -> None:
         self.write(tmp_path)
-        with pytest.raises(OutputError, match="the run to resume had another checkpoint, other thresholds"):
+        with pytest.raises(OutputError, match="another checkpoint, other thresholds, other formats, another precision"):
             read_journal(tmp_path, fingerprint({"thresholds": 0.4}))
 
     def test_going_on_keeps_what_was_there(self, tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_other_options_after_a_stop_before_the_first_segment_is_whole(long_clip:
     before = Path("out.mp4").read_bytes()
     result = video(long_clip, "out.mp4", "--resume", "--score-threshold", 0.6)
     assert result.exit_code == 1
-    assert "had another input, checkpoint or other options" in result.stderr
+    assert "had another input, checkpoint, precision (or its engine or calibration) or other options" in result.stderr
     assert Path("out.mp4").read_bytes() == before
 
 

@@ -137,7 +137,9 @@ class TestResume:
     @pytest.mark.parametrize("head", [{}, {"of": "others"}, {"of": "these settings", "and": "more"}])
     def test_other_settings_are_refused(self, head: dict[str, str], tmp_path: Path) -> None:
         fill(store(tmp_path / "work"), 0, 5)
-        with pytest.raises(OutputError, match="had another input, checkpoint or other options; give the same ones"):
+        with pytest.raises(
+            OutputError, match=r"precision \(or its engine or calibration\) or other options; give the same ones"
+        ):
             store(tmp_path / "work", head).resume()
         with pytest.raises(OutputError, match="had another input"):
             SegmentStore(tmp_path / "work", LENGTH + 1, HEAD).resume()

@@ -63,8 +63,9 @@ def read_journal(folder: Path, run_fingerprint: str) -> dict[PurePosixPath, Fini
         return {}
     if header != _header(run_fingerprint):
         raise OutputError(
-            f"{folder}: the run to resume had another checkpoint, other thresholds, other formats or other options; "
-            "give the same options, or leave --resume out and use --overwrite"
+            f"{folder}: the run to resume had another checkpoint, other thresholds, other formats, another precision "
+            "(or its engine or calibration) or other options; give the same options, or leave --resume out and use "
+            "--overwrite"
         )
     finished = {}
     for line in lines:

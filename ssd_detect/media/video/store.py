@@ -70,8 +70,8 @@ class SegmentStore:
         """
         if _read_json(self.folder / _HEAD) != self._head:
             raise OutputError(
-                f"{self.folder}: the run to resume had another input, checkpoint or other options; "
-                "give the same ones, or leave --resume out and use --overwrite"
+                f"{self.folder}: the run to resume had another input, checkpoint, precision (or its engine or "
+                "calibration) or other options; give the same ones, or leave --resume out and use --overwrite"
             )
         if self.ended is None:
             self._drop_damaged_segments()
