@@ -1,9 +1,11 @@
 """What engines refuse before anything takes long, and what goes wrong outside of them: packages, room on the disk."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +14,7 @@ from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines import packages
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
 from ssd_detect.engines.open import open_network
+from ssd_detect.engines.reference import compute_reference
 from ssd_detect.environment import import_untracked
 from ssd_detect.errors import DeviceError, OutputError, SettingError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
@@ -80,6 +83,16 @@ def test_no_room(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(OutputError, match=r"1 MB are free; networks for other engines take up to"):
         open_network(never_made, replace(CPU, engine=EngineName.OPENCV))
     assert not entry_of(never_made).folder.exists()
+
+
+def test_a_cache_that_is_removed_while_a_network_is_made(tmp_path: Path) -> None:
+    """Nobody is to be sent to look for faults of TensorFlow."""
+    (tmp_path / "entry").mkdir()
+    weights = tmp_path / "entry" / "weights.safetensors"
+    weights.write_bytes(b"none")  # the child comes to it after half a second
+    Timer(0.2, lambda: shutil.rmtree(tmp_path / "entry")).start()
+    with pytest.raises(OutputError, match=r"entry: was removed while a network was made ready there; start again"):
+        compute_reference(weights, tmp_path / "entry" / "reference.npz")
 
 
 def test_an_empty_folder_for_calibration_is_refused_before_all_else(checkpoint: Checkpoint, tmp_path: Path) -> None:

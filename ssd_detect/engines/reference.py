@@ -13,7 +13,7 @@ import numpy as np
 from ssd_detect.arrays import Floats
 from ssd_detect.children import command, death, last_line
 from ssd_detect.environment import for_quiet_child
-from ssd_detect.errors import DeviceError
+from ssd_detect.errors import DeviceError, OutputError
 
 _MOST_SECONDS = 600
 
@@ -39,6 +39,7 @@ def compute_reference(weights: Path, target: Path) -> None:
 
     Raises:
         DeviceError: it fails, or takes too long.
+        OutputError: somebody has removed the folder of `target` meanwhile.
     """
     try:
         done = subprocess.run(
@@ -56,6 +57,8 @@ def compute_reference(weights: Path, target: Path) -> None:
             f"TensorFlow has not computed the reference for other engines after {_MOST_SECONDS} s; "
             "use --engine tensorflow"
         ) from error
+    if not target.parent.is_dir():
+        raise OutputError(f"{target.parent}: was removed while a network was made ready there; start again")
     if done.returncode != 0 or not target.is_file():
         raise DeviceError(
             f"TensorFlow cannot compute the reference for other engines: it ended {death(done.returncode)} "
