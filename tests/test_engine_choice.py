@@ -1,6 +1,8 @@
 """`auto`: what it takes of what it has measured, and when it measures anew."""
 
+import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from ssd_detect.engines.converted import MODEL, REFERENCE, entry_of, prepare, we
 from ssd_detect.engines.entry import Entry
 from ssd_detect.engines.open import open_network
 from ssd_detect.engines.processor import usable_cores
-from ssd_detect.errors import DeviceError, MissingPackageError, SettingError
+from ssd_detect.errors import DeviceError, MissingPackageError, OutputError, SettingError
+from ssd_detect.locks import held_alone
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
 
@@ -118,6 +121,43 @@ def test_measures_once_and_takes_the_fastest(checkpoint: Checkpoint, monkeypatch
     choose(checkpoint, CPU, told.append)
     assert told[0] == "auto: measuring onnxruntime, opencv (about a minute)"
     assert not list(entry_of(checkpoint).folder.glob(".*"))
+
+
+def test_a_cache_that_cannot_be_written(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can be made below a file, whoever one is."""
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("SSD_DETECT_HOME", str(tmp_path / "home"))
+    told: list[str] = []
+    assert choose(checkpoint, CPU, told.append) is TENSORFLOW
+    (line,) = told
+    assert line.startswith(f"auto: takes tensorflow unmeasured: {tmp_path / 'home' / 'engines'}: cannot be written: ")
+    assert "SSD_DETECT_HOME names another place" in line
+    with pytest.raises(OutputError, match="SSD_DETECT_HOME names another place"):
+        choose(checkpoint, replace(CPU, precision=Arithmetic.INT8), told.append)
+    with pytest.raises(OutputError, match="SSD_DETECT_HOME names another place"):
+        open_network(checkpoint, replace(CPU, engine=OPENCV))
+
+
+def test_what_is_ready_needs_no_writing(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_network(checkpoint, replace(CPU, engine=OPENCV)).close()
+    made = entry_of(checkpoint).folder
+    monkeypatch.setenv("SSD_DETECT_HOME", str(tmp_path))
+    shutil.copytree(made, entry_of(checkpoint).folder)
+    weights = entry_of(checkpoint).path("auto.safetensors")
+    with held_alone(weights, folder=tmp_path / "engines"):
+        (lock,) = (tmp_path / "engines").glob("*.lock")
+    lock.mkdir()  # which nobody can write, whoever one is
+    told: list[str] = []
+    with closing(open_network(checkpoint, CPU, told.append)) as network:
+        assert network.runs_on.engine is OPENCV
+    (line,) = told
+    assert line.startswith("auto: takes opencv unmeasured: ")
+    entry_of(checkpoint).path(MODEL).unlink()
+    assert choose(checkpoint, CPU, told.append) is TENSORFLOW
 
 
 @pytest.mark.parametrize(

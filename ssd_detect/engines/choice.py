@@ -4,29 +4,23 @@ Each engine runs in a process of its own, so that one that crashes is left out; 
 else the machine does meanwhile hits all of them.
 """
 
-import json
 import statistics
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ssd_detect.children import command, death, last_line
 from ssd_detect.conventions import EngineName
 from ssd_detect.counting import counted
 from ssd_detect.engines.converted import entry_of, prepare, room_explained, weights_file
 from ssd_detect.engines.entry import CHOICES, Entry
-from ssd_detect.engines.open import check_possible, model_of
+from ssd_detect.engines.open import check_possible, is_ready, model_of
 from ssd_detect.engines.packages import can_convert, is_installed, version_of
 from ssd_detect.engines.processor import load_average, processor_id, usable_cores, within_cores
 from ssd_detect.engines.support import candidates, check_supported
-from ssd_detect.environment import for_quiet_child
-from ssd_detect.errors import DeviceError, ExitStatus, MissingPackageError, SettingError, SsdDetectError
+from ssd_detect.engines.trial_process import TrialProcess
+from ssd_detect.errors import DeviceError, MissingPackageError, OutputError, SettingError, SsdDetectError
 from ssd_detect.files import explained_writing
 from ssd_detect.locks import held_alone
 from ssd_detect.model.checkpoint import Checkpoint
@@ -35,7 +29,7 @@ from ssd_detect.settings import Device, SessionSettings
 _ROUNDS = 5
 _WEIGHTS = "auto.safetensors"
 _TIE = 1.03  # a run of a minute does not tell such engines apart, however steady its calls seem
-_START_SECONDS, _CALL_SECONDS = 300.0, 120.0
+_USUAL_ORDER = (EngineName.OPENVINO, EngineName.ONNXRUNTIME, EngineName.OPENCV)  # fastest first, on most processors
 _Note = Callable[[str], None]
 
 
@@ -65,6 +59,7 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
     Raises:
         MissingPackageError: no engine that could do it is installed.
         SettingError, DeviceError: none can do it on this computer, or none works.
+        OutputError: the cache cannot be written, and only engines could do it that are not ready.
     """
     settings = within_cores(settings)
     check_possible(settings)
@@ -84,12 +79,35 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
         return known
     weights = entry.path(_WEIGHTS)
     wait = f"auto: waiting for another run that measures with {checkpoint.name}"
-    with (
-        room_explained(checkpoint),
-        held_alone(weights, folder=_made(entry.folder.parent), on_wait=lambda: on_note(wait)),
-    ):
-        known = _known(entry, condition, able)  # what the other run has found
-        return known or _measured_choice(checkpoint, settings, able, condition, on_note)
+    try:
+        with (
+            room_explained(checkpoint),
+            held_alone(weights, folder=_made(entry.folder.parent), on_wait=lambda: on_note(wait)),
+        ):
+            known = _known(entry, condition, able)  # what the other run has found
+            return known or _measured_choice(checkpoint, settings, able, condition, on_note)
+    except OutputError as error:
+        return _unmeasured_choice(entry, settings, able, error, on_note)
+
+
+def _unmeasured_choice(
+    entry: Entry, settings: SessionSettings, able: Sequence[EngineName], error: OutputError, on_note: _Note
+) -> EngineName:
+    """Where the cache cannot be written: an engine that is ready, or TensorFlow, which needs nothing.
+
+    Raises:
+        OutputError: `error`, where there is neither.
+    """
+    ready = (engine for engine in _USUAL_ORDER if engine in able and _is_ready(entry, settings, engine))
+    engine = next(ready, EngineName.TENSORFLOW)
+    if engine not in able:
+        raise error
+    on_note(f"auto: takes {engine.value} unmeasured: {error}")
+    return engine
+
+
+def _is_ready(entry: Entry, settings: SessionSettings, engine: EngineName) -> bool:
+    return is_ready(entry, replace(settings, engine=engine))
 
 
 def _known(entry: Entry, condition: str, able: Sequence[EngineName]) -> EngineName | None:
@@ -180,13 +198,13 @@ def measured(
         on_note: told of failures.
     """
     assert engines
-    trials: dict[EngineName, _Trial] = {}
+    trials: dict[EngineName, TrialProcess] = {}
     starts: dict[EngineName, float] = {}
     calls: dict[EngineName, list[float]] = {engine: [] for engine in engines}
     with ExitStack() as stack:
         for engine in engines:
-            trials[engine] = stack.enter_context(_Trial(engine, settings, asked))
-            starts[engine] = trials[engine].answer("start", _START_SECONDS)
+            trials[engine] = stack.enter_context(TrialProcess(engine, settings, asked))
+            starts[engine] = trials[engine].start()
         for _ in range(_ROUNDS):
             for engine, trial in trials.items():
                 calls[engine].append(trial.call())
@@ -199,7 +217,7 @@ def measured(
     return {engine: _timing(starts[engine], calls[engine]) for engine in works}
 
 
-def _none_works(trials: "Mapping[EngineName, _Trial]") -> SsdDetectError:
+def _none_works(trials: Mapping[EngineName, TrialProcess]) -> SsdDetectError:
     """A usage error if each of them says so."""
     kind = SettingError if all(trial.is_refused for trial in trials.values()) else DeviceError
     told = "; ".join(f"{engine.value}: {trial.failure}" for engine, trial in trials.items())
@@ -209,83 +227,3 @@ def _none_works(trials: "Mapping[EngineName, _Trial]") -> SsdDetectError:
 def _timing(start: float, calls: Sequence[float]) -> Timing:
     low, call, high = statistics.quantiles(calls, n=4, method="inclusive")
     return Timing(start, call, low, high)
-
-
-class _Trial:
-    """A child process with one engine; once it has failed, `failure` says why, and its numbers mean nothing.
-
-    `is_refused`: it failed since the settings do not go together on this computer.
-    """
-
-    def __init__(self, engine: EngineName, settings: SessionSettings, asked: Mapping[str, str]) -> None:
-        self.failure: str | None = None
-        self.is_refused = False
-        choices = {
-            **asked,
-            "engine": engine.value,
-            "device": str(settings.device),
-            "precision": settings.precision.value,
-            "threads": settings.intra_op_threads,
-        }
-        self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
-        self._process: subprocess.Popen[str] = subprocess.Popen(
-            command("ssd_detect.engines.trial", json.dumps(choices)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=for_quiet_child(without_gpus=settings.device.kind == "cpu"),
-        )
-
-    def call(self) -> float:
-        """Let it compute a picture; returns the seconds that it took."""
-        if self.failure is None:
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.write("\n")
-                self._process.stdin.flush()
-            except OSError:
-                pass  # it died; its answer will be missing
-        return self.answer("call", _CALL_SECONDS)
-
-    def answer(self, what: str, seconds: float) -> float:
-        """The number it answers with; 0 when it has failed."""
-        if self.failure is not None:
-            return 0.0
-        line = self._line(seconds)
-        if line:
-            told: dict[str, Any] = json.loads(line)
-            if what in told:
-                return float(told[what])
-            self.is_refused = told["status"] == ExitStatus.USAGE
-        self.failure = told["error"] if line else self._why(seconds)
-        return 0.0
-
-    def _line(self, seconds: float) -> str:
-        assert self._process.stdout is not None
-        lines: list[str] = []
-        read = self._process.stdout.readline
-        reader = threading.Thread(target=lambda: lines.append(read()), daemon=True)
-        reader.start()
-        reader.join(seconds)
-        return lines[0] if lines else ""
-
-    def _why(self, seconds: float) -> str:
-        try:
-            status = self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            return f"no answer after {seconds:g} s"
-        self._log.seek(0)
-        return f"it ended {death(status)} ({last_line(self._log.read()) or 'nothing was said'})"
-
-    def __enter__(self) -> "_Trial":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._log):
-            if stream is not None:
-                stream.close()

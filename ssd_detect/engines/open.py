@@ -77,16 +77,26 @@ def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on
     Raises:
         SsdDetectError: as the quantiser, and the reader of the calibration pictures.
     """
-    if settings.precision is not Arithmetic.INT8:
-        return MODEL
-    from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
+    name = _model_name(settings)
+    if settings.precision is Arithmetic.INT8 and not entry.has(name):
+        from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
 
-    name = f"int8-{calibration_id(settings.calibration)}.onnx"
-    if not entry.has(name):
         inputs = calibration_inputs(settings, checkpoint.spec, on_note)
         on_note(f"{settings.engine.value}: calibrating {checkpoint.name} for int8 (once, about a minute)")
         entry.made(name, lambda path: quantised_onnx(entry.path(MODEL), path, inputs))
     return name
+
+
+def _model_name(settings: SessionSettings) -> str:
+    return f"int8-{calibration_id(settings.calibration)}.onnx" if settings.precision is Arithmetic.INT8 else MODEL
+
+
+def is_ready(entry: Entry, settings: SessionSettings) -> bool:
+    """Whether the network is there for the engine of `settings`, and proved, so that nothing need be written."""
+    model = _model_name(settings)
+    begin, end = f"{settings.engine.value} ", f" {settings.precision.value} {model} {processor_id()}"
+    is_proved = any(name.startswith(begin) and name.endswith(end) for name in entry.told(PROOFS))
+    return is_proved and all(entry.has(name) for name in (MODEL, REFERENCE, model))
 
 
 def open_converted(entry: Entry, model: str, settings: SessionSettings, on_note: _Note = lambda line: None) -> Network:
