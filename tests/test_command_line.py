@@ -210,6 +210,16 @@ class TestStatus:
             "DONE": 0, "FAILED": 1, "USAGE": 2, "SOME_FAILED": 3, "NO_CHECKPOINT": 4, "INTERRUPTED": 130,
         }  # fmt: skip
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device there")
+    @pytest.mark.parametrize("arguments", [["--help"], ["checkpoints", "list"]])
+    def test_a_full_standard_output_is_named(self, arguments: list[str]) -> None:
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "ssd_detect", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.stderr == "Error: standard output: cannot be written: No space left on device\n"
+        assert done.returncode == ExitStatus.FAILED
+
     def test_no_verb_shows_the_help(self) -> None:
         result = CliRunner().invoke(program, [])
         assert result.exit_code == 2

@@ -85,7 +85,7 @@ def _status(run: Callable[[], Any]) -> int:
         click.echo(f"Error: a package cannot be loaded ({error}); type ssd-detect doctor to find out why", err=True)
         return ExitStatus.FAILED
     except OSError as error:  # of the system, outside what we explain better: a full disk, a device gone
-        say(f"Error: {error}", err=True)
+        say(f"Error: {_system_message(error)}", err=True)
         return ExitStatus.FAILED
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
@@ -96,6 +96,15 @@ def _usage_message(error: click.UsageError) -> str:
     """In one line: of what is missing, click lists the choices a line each."""
     message = error.format_message()
     return " ".join(message.split()) if isinstance(error, click.MissingParameter) else message
+
+
+def _system_message(error: OSError) -> str:
+    """What the system refused; of the standard output it gives no name."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    is_nameless_output = trace is not None and trace.tb_frame.f_code is click.echo.__code__
+    return f"standard output: cannot be written: {error.strerror or error}" if is_nameless_output else str(error)
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
