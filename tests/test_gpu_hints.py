@@ -21,6 +21,7 @@ from ssd_detect import Detector
 from ssd_detect.cli import startup
 from ssd_detect.cli.main import program
 from ssd_detect.cli.options import RunSettings
+from ssd_detect.conventions import EngineName
 from ssd_detect.doctor.facts import Gpu, GpuReport
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, explain_failure, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
@@ -111,6 +112,14 @@ def test_a_gpu_that_is_used(machine: Sources, cpu_detector: Detector, monkeypatc
     wsl(machine.root)
     monkeypatch.setattr(cpu_detector._network, "_runs_on", cpu_detector.runs_on._replace(device="GPU:0"))
     assert not startup.leaves_gpu_unused(cpu_detector, run_settings(), machine)
+
+
+def test_an_engine_that_was_asked_for_leaves_no_gpu_unused(
+    machine: Sources, cpu_detector: Detector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wsl(machine.root)
+    monkeypatch.setattr(cpu_detector._network, "_runs_on", cpu_detector.runs_on._replace(engine=EngineName.OPENVINO))
+    assert not startup.leaves_gpu_unused(cpu_detector, run_settings("--engine", "openvino"), machine)
 
 
 def test_a_gpu_that_is_not_used_is_told_of(machine: Sources, capsys: pytest.CaptureFixture[str]) -> None:

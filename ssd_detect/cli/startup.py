@@ -116,8 +116,10 @@ def tell_of_other_weights(run: RunSettings, name: str, sha256: str) -> None:
 
 
 def leaves_gpu_unused(detector: "Detector", run: RunSettings, sources: Sources) -> bool:
-    """Whether a GPU is left alone without anybody having asked for that."""
-    return detector.device_name == "CPU" and run.session.device.kind == "auto" and has_nvidia_gpu(sources)
+    """Whether TensorFlow leaves a GPU alone without anybody having asked for that; other engines were asked for."""
+    runs_on = detector.runs_on
+    on_cpu = runs_on.engine is EngineName.TENSORFLOW and runs_on.device == "CPU"
+    return on_cpu and run.session.device.kind == "auto" and has_nvidia_gpu(sources)
 
 
 def tell_stage_times(detector: "Detector", talk: Talk) -> None:
