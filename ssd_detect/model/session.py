@@ -23,7 +23,7 @@ class NetworkSession:
     """A TensorFlow session around one network; an `engines.network.Network`.
 
     Measured with TensorFlow 2.21 on two cores (AMD EPYC with avx512_bf16), SSD300, one picture a call; seconds of CPU
-    time, for others worked on the machine:
+    time, for others worked on the machine, where nothing else is said:
 
     - Weights are variables. As constants, whose packing TensorFlow's oneDNN kernels keep, a call takes 0.560 instead
       of 0.580, and 0.281 instead of 0.296 in bf16; but the first result takes 1.4 instead of 1.0, and the peak of
@@ -38,6 +38,9 @@ class NetworkSession:
       the graph instead of on the host, which is done for the sake of GPUs. Buffers that glibc keeps (mallopt's
       M_MMAP_THRESHOLD and M_TRIM_THRESHOLD) save 7 to 9 % of the page faults, and 0 to 1 % of the time of 1 and 4
       pictures a call.
+    - By the clock, the machine at rest: 0.291 a call; 0.337 without oneDNN, 0.371 through XLA (and a first result after
+      1.9 instead of 0.8), 0.286 with one thread between operations, 0.546 with one inside them; a picture of 2, 4 and 8
+      a call 0.293, 0.285 and 0.280.
     - bf16 takes 0.51 of float32's time. float16 has no quick kernels on the CPU.
 
     On GPUs float32 means float32: see `arithmetic.tf32_products`.
