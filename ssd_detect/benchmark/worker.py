@@ -59,7 +59,7 @@ class _Answering:
         """The value or the error."""
         try:
             return {"value": self._do(name, arguments)}
-        except Exception as error:
+        except Exception as error:  # whatever it is, the parent tells it, and goes on with the other workers
             traceback.print_exc(file=sys.stderr)
             return {"error": {"kind": type(error).__name__, "message": str(error) or type(error).__name__}}
 
