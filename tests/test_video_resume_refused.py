@@ -69,7 +69,7 @@ def test_other_options(options: str, source: Path) -> None:
     before = results()
     refused = video(source, "out.mp4", "--resume", *options.split())
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("Error: .out.mp4.ssd-detect: the run to resume had another input, checkpoint or ")
+    assert refused.stderr.startswith("Error: .out.mp4.ssd-detect: the run to resume had another input, checkpoint, ")
     assert refused.stderr.count("\n") == 1
     assert results() == before
     assert video(source, "out.mp4", "--resume", "--timeout", 3, "--csv", "new.csv").exit_code == 0
