@@ -6,7 +6,7 @@ addition, it may differ from this in the last bit. OpenCV's and Pillow's own bil
 positions or in their rounding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -101,7 +101,8 @@ _PRODUCT = 4 * 65536
 # product with a vector, whose limit is far lower.
 _PRODUCT_OF_ONE = _PRODUCT // 32
 # Outputs of one product: more mean fewer calls and more zeros in its weights. Measured on 300x200 to 3840x2160.
-_ROWS_OF_BAND, _COLUMNS_OF_BAND = 6, 16
+_ROWS_OF_BAND, _COLUMNS_OF_BAND = 4, 16
+_BANDS_OF_GROUP = 6  # of rows, whose samples become floats together: neighbours share many of them
 _STRIP = 512 * 1024  # float32 numbers between rows and columns: they stay in the cache, and memory stays bounded
 
 
@@ -164,30 +165,44 @@ def _mix(picture: Pixels, out: Floats) -> None:
     samples = picture.reshape(height, width * 3)
     ys = _bands(height, side, _ROWS_OF_BAND, columns=False)
     xs = _bands(width, side, _COLUMNS_OF_BAND, columns=True)
-    rows = max(min(_PRODUCT // xs.weights, _STRIP // (width * 3), side) // ys.most, 1) * ys.most
-    planes, mixed = np.empty((3, rows, width), np.float32), np.empty((3, rows, side), np.float32)
-    for start in range(0, len(ys.bands), rows // ys.most):
-        bands = ys.bands[start : start + rows // ys.most]
-        strip = slice(bands[0].outputs.start, bands[-1].outputs.stop)
+    of_strip = max(min(_PRODUCT // xs.weights, _STRIP // width) // (3 * ys.most), 1)  # bands
+    for bands in _groups(ys.bands, of_strip):
+        strip = _covered(bands)
+        num_rows = strip.stop - strip.start
+        planes, mixed = np.empty((3, num_rows, width), np.float32), np.empty((3, num_rows, side), np.float32)
         _mix_rows(samples, bands, planes)
-        for plane, square in zip(planes, mixed, strict=True):
-            _mix_columns(plane[: strip.stop - strip.start], xs.bands, square[: strip.stop - strip.start])
-        cv2.merge([square[: strip.stop - strip.start] for square in mixed], dst=out[strip])
+        _mix_columns(planes.reshape(-1, width), xs.bands, mixed.reshape(-1, side))
+        cv2.merge(list(mixed), dst=out[strip])
 
 
 def _mix_rows(samples: Pixels, bands: Sequence[_Band], planes: Floats) -> None:
-    """(H, 3 W) into the first rows of (3, rows, W), a plane for each colour."""
-    num_columns, start = samples.shape[1], bands[0].outputs.start
-    mixed = np.empty((_ROWS_OF_BAND, num_columns), np.float32)
-    for outputs, window, weights in bands:
-        rows = mixed[: len(weights)]
-        for columns in _parts(num_columns, _PRODUCT // weights.size):
-            np.matmul(weights, samples[window, columns].astype(np.float32), out=rows[:, columns])
-        of_planes = slice(outputs.start - start, outputs.stop - start)
-        cv2.split(rows.reshape(len(rows), -1, 3), list(planes[:, of_planes]))
+    """(H, 3 W) into (3, rows, W), a plane for each colour."""
+    num_columns, first = samples.shape[1], bands[0].outputs.start
+    for group in _groups(bands, _BANDS_OF_GROUP):
+        outputs, window = _covered(group), slice(group[0].samples.start, group[-1].samples.stop)
+        mixed = np.empty((outputs.stop - outputs.start, num_columns), np.float32)
+        most = min(_PRODUCT // max(band.weights.size for band in group), _STRIP // (window.stop - window.start))
+        for columns in _parts(num_columns, most):
+            floats = samples[window, columns].astype(np.float32)
+            for band in group:
+                own = slice(band.samples.start - window.start, band.samples.stop - window.start)
+                rows = mixed[band.outputs.start - outputs.start : band.outputs.stop - outputs.start]
+                np.matmul(band.weights, floats[own], out=rows[:, columns])
+        of_planes = slice(outputs.start - first, outputs.stop - first)
+        cv2.split(mixed.reshape(len(mixed), -1, 3), list(planes[:, of_planes]))
 
 
 def _mix_columns(rows: Floats, bands: Sequence[_Band], out: Floats) -> None:
     """(rows, W) into (rows, side)."""
     for outputs, window, weights in bands:
         np.matmul(rows[:, window], weights, out=out[:, outputs])
+
+
+def _groups(bands: Sequence[_Band], size: int) -> Iterator[Sequence[_Band]]:
+    """Of `size` bands each, but the last one."""
+    return (bands[start : start + size] for start in range(0, len(bands), size))
+
+
+def _covered(bands: Sequence[_Band]) -> slice:
+    """The outputs of bands that follow each other."""
+    return slice(bands[0].outputs.start, bands[-1].outputs.stop)
