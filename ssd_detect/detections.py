@@ -1,6 +1,7 @@
 """`Detections`: what was found in one picture."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -118,6 +119,12 @@ class Detections:
             class_ids=np.concatenate([p.class_ids for p in parts])[order],
             best_guess=first.best_guess if len(scores) == 0 else None,
         )
+
+    def shown_by(self, render: Callable[["Detections"], bytes]) -> "Detections":
+        """The same with another `render`; the numbers, which cannot have changed, are not checked again."""
+        same = copy(self)
+        object.__setattr__(same, "render", render)
+        return same
 
     def __len__(self) -> int:
         return len(self.scores)

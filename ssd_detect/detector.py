@@ -6,7 +6,6 @@ RGB uint8 (H, W, 3)  ->  network input (S, S, 3)  ->  scores above a limit, offs
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from os import PathLike, fspath
 from types import TracebackType
 from typing import NamedTuple, overload
@@ -217,7 +216,7 @@ def _stacked(pictures: Sequence[Prepared]) -> Floats:
 
 
 def _drawable(detections: Detections, picture: Pixels) -> Detections:
-    return replace(detections, render=lambda shown: annotated_png(picture, shown))
+    return detections.shown_by(lambda shown: annotated_png(picture, shown))
 
 
 def _check_picture(picture: Pixels) -> None:

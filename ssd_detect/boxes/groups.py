@@ -7,8 +7,11 @@ from ssd_detect.arrays import Integers
 
 def sizes_of_runs(sorted_groups: Integers) -> Integers:
     """How many equal numbers follow each other, (g,), for each run of them; (n,) in."""
-    borders = np.flatnonzero(sorted_groups[1:] != sorted_groups[:-1]) + 1
-    return np.diff(borders, prepend=0, append=len(sorted_groups)) if len(sorted_groups) else borders
+    is_last = np.ones(len(sorted_groups), np.bool_)
+    np.not_equal(sorted_groups[1:], sorted_groups[:-1], out=is_last[:-1])
+    sizes = np.flatnonzero(is_last) + 1  # ends so far
+    sizes[1:] -= sizes[:-1].copy()
+    return sizes
 
 
 def by_group(groups: Integers) -> Integers:
