@@ -4,6 +4,7 @@ Only the command line changes anything for good. The library leaves the process 
 the folders of the user, for what its child processes are to know, and for an import that is not reported.
 """
 
+import ctypes
 import faulthandler
 import gc
 import getpass
@@ -22,6 +23,11 @@ from types import FrameType
 from typing import Any, TextIO
 
 import platformdirs
+
+_ALLOCATOR_VARIABLES = {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES"}
+# M_MMAP_THRESHOLD, bytes from which a buffer is the system's own, at the highest that glibc takes on 64 bits; and
+# M_TRIM_THRESHOLD, bytes of which more may not lie idle at the end. By their numbers in malloc.h.
+_ALLOCATOR_OPTIONS = {-3: 32 * 2**20, -1: 256 * 2**20}
 
 _SIGNALLED = 128  # plus its number is the status of a process that a signal ended
 
@@ -65,6 +71,21 @@ def quick_imports() -> Iterator[None]:
 def end_quickly() -> None:
     """Spare Python its last search for garbage: the process ends, and files are closed by those who opened them."""
     gc.freeze()
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep what is freed for the next buffer; does nothing with another C library, or where the user chose.
+
+    By itself it gives large buffers back to the system, or not, as it happens to have learned from those before, and
+    the system clears each page anew: on a virtual machine a 720p frame then took 3.7 instead of 2.2 ms to resize, and
+    8.9 instead of 5.9 ms to decode.
+    """
+    if sys.platform != "linux" or os.environ.keys() & _ALLOCATOR_VARIABLES:
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for option, value in _ALLOCATOR_OPTIONS.items():
+            mallopt(option, value)
 
 
 def silence_encoders() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from bench.network_calls import Calls, network_calls
 from ssd_detect.conventions import Arithmetic, EngineName
+from ssd_detect.environment import keep_freed_memory
 from ssd_detect.model.checkpoint import load_checkpoint
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 from ssd_detect.settings import CheckpointSettings, SessionSettings
@@ -14,19 +15,21 @@ if TYPE_CHECKING:  # it imports TensorFlow
     from ssd_detect.detector import Detector
 
 
-def open_detector(engine: str, precision: str = "float32", **more: Any) -> "Detector":
-    """With the engine of this name; `more` as for `Detector`."""
+def open_detector(engine: str, **more: Any) -> "Detector":
+    """With the engine of this name, which a precision may follow: "openvino bf16"; `more` as for `Detector`."""
+    name, _, precision = engine.partition(" ")
     from ssd_detect.detector import Detector
 
+    keep_freed_memory()  # as the command line does
     return Detector(
-        session=SessionSettings(engine=EngineName(engine), precision=Arithmetic(precision)),
+        session=SessionSettings(engine=EngineName(name), precision=Arithmetic(precision or "float32")),
         **more,
     )
 
 
-def engine_calls(engine: str, precision: str, pictures: str) -> Calls:
+def engine_calls(engine: str, pictures: str) -> Calls:
     """The network of a `Detector`, and which engine that is."""
-    detector = open_detector(engine, precision)
+    detector = open_detector(engine)
     network: Any = detector._network
     return network_calls(network.run, pictures) | {"engine": lambda: engine_of(detector)}
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ssd_detect.benchmark.settings import BenchmarkSettings
 from ssd_detect.children import private_answers
-from ssd_detect.environment import hide_gpus, leave_keras_out, silence_encoders, silence_tensorflow
+from ssd_detect.environment import hide_gpus, keep_freed_memory, leave_keras_out, silence_encoders, silence_tensorflow
 
 COMMANDS = ("batch", "each", "stages", "network", "video", "outputs", "peak")
 """Methods of `Work`."""
@@ -76,7 +76,8 @@ class _Answering:
         chosen: BenchmarkSettings = pickle.loads(base64.b64decode(settings))  # from the process that started this one
         if chosen.session.device.kind == "cpu":
             hide_gpus()
-        leave_keras_out()  # as the command line does
+        keep_freed_memory()  # this and what follows: as the command line does
+        leave_keras_out()
         silence_tensorflow()
         silence_encoders()
         from ssd_detect.benchmark.work import Work

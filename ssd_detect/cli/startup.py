@@ -12,7 +12,14 @@ from ssd_detect.cli.talk import Talk
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
-from ssd_detect.environment import held_back_stderr, hide_gpus, leave_keras_out, quick_imports, silence_tensorflow
+from ssd_detect.environment import (
+    held_back_stderr,
+    hide_gpus,
+    keep_freed_memory,
+    leave_keras_out,
+    quick_imports,
+    silence_tensorflow,
+)
 from ssd_detect.settings import SessionSettings
 from ssd_detect.stages import StageTimes
 
@@ -89,6 +96,7 @@ def _with_engine(run: RunSettings, loaded: "Callable[[], Checkpoint]") -> Sessio
 
 def _import_engine(session: SessionSettings, talk: Talk) -> None:
     """Import what computes; in this thread, since no other could be stopped by Ctrl-C in the middle of it."""
+    keep_freed_memory()
     if session.engine is not EngineName.TENSORFLOW:
         from ssd_detect.engines.packages import imported
 
