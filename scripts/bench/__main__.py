@@ -77,7 +77,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="for the part pictures, instead of made ones")
     parser.add_argument("--video", type=Path, metavar="FILE", help="for video and memory, instead of a made one")
     parser.add_argument(
-        "--engine", action="append", metavar="NAME", help="for overhead, video and pictures; repeatable"
+        "--engine",
+        action="append",
+        metavar="NAME",
+        help="for overhead, video and pictures, with a precision where wanted: 'openvino bf16'; repeatable",
     )
     return parser
 

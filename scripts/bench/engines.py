@@ -21,9 +21,9 @@ from ssd_detect.media.pictures import read_picture
 from ssd_detect.model.manifest import DEFAULT_CHECKPOINT
 
 _OURS = {
-    "ours, tensorflow": ("tensorflow", "float32"),
-    "ours, auto": ("auto", "float32"),
-    "ours, openvino bf16": ("openvino", "bf16"),
+    "ours, tensorflow": "tensorflow",
+    "ours, auto": "auto",
+    "ours, openvino bf16": "openvino bf16",
 }
 _PLAIN_BF16 = "plain openvino as it comes"
 _AGREE = 1e-3
@@ -64,7 +64,7 @@ def _kinds(options: Options) -> dict[str, Callable[[], Worker]]:
         "plain openvino": opened(f"{plain}:openvino", model=model, precision="f32"),
         _PLAIN_BF16: opened(f"{plain}:openvino", model=model, precision=None),
         "plain pytorch": opened(f"{plain}:pytorch", options.torch_python, weights=weights, **network),
-        **{name: opened("ours:engine_calls", engine=e, precision=p) for name, (e, p) in _OURS.items()},
+        **{name: opened("ours:engine_calls", engine=engine) for name, engine in _OURS.items()},
     }
 
 

@@ -23,7 +23,7 @@ class Options:
         torch_python: an interpreter that has PyTorch.
         pictures: a folder of pictures, instead of made ones.
         video: a video, instead of a made one.
-        engines: of the program, for the parts that go through the whole of it.
+        engines: of the program, for the parts that go through the whole of it; see `ours.open_detector`.
     """
 
     folder: Path

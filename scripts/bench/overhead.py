@@ -9,6 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from bench.clips import shrunk
 from bench.network_calls import Calls
 from bench.number import Number, PartResult, spread
@@ -79,6 +81,7 @@ def frame_calls(engine: str) -> Calls:
     times = StageTimes()
     detector = open_detector(engine, times=times)
     frame = shrunk(read_picture(ASTRONAUT), (1280, 720))
+    canvas = frame.copy()  # its memory is there already: new pages would count as drawing
 
     def one(folder: str) -> dict[str, float]:
         before = times.seconds()
@@ -87,7 +90,8 @@ def frame_calls(engine: str) -> Calls:
         whole = time.perf_counter() - start
         stages = {stage: spent - before.get(stage, 0.0) for stage, spent in times.seconds().items()}
         rest = whole - sum(stages.values())
-        draw = _seconds(lambda: draw_in_place(frame.copy(), detections)) - _seconds(frame.copy)
+        np.copyto(canvas, frame)
+        draw = _seconds(lambda: draw_in_place(canvas, detections))
         return stages | {"rest of the call": rest, "draw": draw} | _codecs(frame, Path(folder) / "frame.jpg")
 
     return {"frame": one, "engine": lambda: engine_of(detector)}
