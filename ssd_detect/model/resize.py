@@ -182,7 +182,7 @@ def _mix_rows(samples: Pixels, bands: Sequence[_Band], planes: Floats) -> None:
         outputs, window = _covered(group), slice(group[0].samples.start, group[-1].samples.stop)
         mixed = np.empty((outputs.stop - outputs.start, num_columns), np.float32)
         most = min(_PRODUCT // max(band.weights.size for band in group), _STRIP // (window.stop - window.start))
-        for columns in _parts(num_columns, most):
+        for columns in _parts(num_columns, max(most, 1)):
             floats = samples[window, columns].astype(np.float32)
             for band in group:
                 own = slice(band.samples.start - window.start, band.samples.stop - window.start)
