@@ -244,6 +244,23 @@ def test_splits(tmp_path: Path, lines: str, kinds: list[str]) -> None:
     assert [p.path.stem for p in dataset.pictures] == [name for name in names if name != "ghost"]
 
 
+def test_a_member_that_stands_twice_in_a_json_is_refused(tmp_path: Path) -> None:
+    """Else the second would count in silence: here a data set without annotations."""
+    coco_of(coco_object())(tmp_path)
+    (path,) = tmp_path.glob("**/*.json")
+    path.write_text(path.read_text().rstrip().removesuffix("}") + ', "annotations": []}')
+    with pytest.raises(FormatError, match=f"^{path}: 'annotations' stands twice in one object; leave one out$"):
+        opened(tmp_path)
+
+
+def test_objects_of_an_id_that_pictures_share_are_told_with_the_first(tmp_path: Path) -> None:
+    path = coco_of(coco_object(bbox=[500, 1, 2, 2]), images=[IMAGE, IMAGE | {"file_name": "b.jpg"}])(tmp_path)
+    picture(tmp_path / "images/b.jpg")
+    told_of = {p.kind: p.text for p in opened(path).problems}
+    assert told_of["box-outside"].startswith("a.jpg: ")
+    assert told_of["picture-twice"].endswith("b.jpg, is one of several with id 7")
+
+
 def test_unknown_classes_of_a_list_are_dropped_when_ignored(tmp_path: Path) -> None:
     path = voc(tmp_path, GOOD, voc_object("prson"), voc_object(" Airplane\n", (1, 1, 5, 5)))
     dataset = opened(path, class_names=("background", "person", "cat", "aeroplane"))

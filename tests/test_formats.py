@@ -1105,7 +1105,14 @@ DAMAGE = [
     ("jsonl", line(detections=one_detection(class_id=7)), "class 7 is 'dog', in the class list it is 'car'"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 3])), "'box' has 3 numbers, expected 4"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 3, 1e300])), "'box' is 1e\\+300, expected a number"),
-    ("jsonl", line(detections=one_detection(box=[3, 2, 3, 4])), "boxes must have an area"),
+    ("jsonl", line(detections=one_detection(box=[3, 2, 3, 4])), "a box of 3, 2, 3, 4, expected one that has an area"),
+    (
+        "jsonl",
+        line().replace('"score": 0.98', '"score": 0.98, "score": 0.5', 1),
+        "line 1: 'score' stands twice in one obj",
+    ),
+    ("json", line().replace('"width": 640', '"width": 640, "width": 64'), "'width' stands twice in one object; leave"),
+    ("coco", '{"images": [], "images": []}', "'images' stands twice in one object"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 641, 4])), "inside the picture of 640x424"),
     ("jsonl", b"\xff\n", "is not UTF-8 text"),
     ("json", "", "not JSON"),
@@ -1155,7 +1162,10 @@ class TestDamage:
             (lambda v: v["annotations"][0].update(image_id=9), "1 of 2 results are of pictures that .* the first of 9"),
             (lambda v: v["annotations"][0].update(image_id=[]), r"'image_id' is \[\], expected a whole number"),
             (lambda v: v["annotations"][0].update(category_id=99), "in/two.jpg: category 99 is none of the classes"),
-            (lambda v: v["annotations"][0].update(bbox=[1, 2, -3, 4]), "in/two.jpg: boxes must have an area"),
+            (
+                lambda v: v["annotations"][0].update(bbox=[1, 2, -3, 4]),
+                "in/two.jpg: a box of 1, 2, -2, 6, expected one that has an",
+            ),
             (lambda v: v["images"][0].pop("width"), "in/two.jpg: 'width' is missing"),
         ],
     )
