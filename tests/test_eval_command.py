@@ -192,6 +192,21 @@ class TestOtherSources:
             assert not any("left out: 1" in note or "left out: 2" in note for note in found["notes"])
             assert not any("has no picture" in note or "do not name" in note for note in found["notes"])
 
+    def test_only_what_counts_is_written(self, first: First, voc: Path, tmp_path: Path) -> None:
+        """Of kept outputs neither those beyond the limit nor those that the data set does not have."""
+        lines = first.lines.splitlines(keepends=True)
+        assert numbers(voc, "--from-raw", first.raw, "--limit", "2", "-o", tmp_path / "two")["num_pictures"] == 2
+        assert (tmp_path / "two" / "detections.jsonl").read_bytes() == b"".join(lines[:2])
+        fewer = made_voc(tmp_path / "voc", {name: OBJECTS[name] for name in ("astronaut", "coffee")})
+        numbers(fewer, "--from-raw", first.raw, "-o", tmp_path / "fewer")
+        written = (tmp_path / "fewer" / "detections.jsonl").read_bytes()
+        assert written == b"".join(line for line in lines if b"chelsea" not in line)
+        other = made_voc(tmp_path / "other", {"astronaut": OBJECTS["astronaut"]})
+        (other / "Annotations" / "astronaut.xml").rename(other / "Annotations" / "x.xml")
+        (other / "JPEGImages" / "astronaut.png").rename(other / "JPEGImages" / "x.png")
+        assert evaluate(other, "--from-raw", first.raw, "-o", tmp_path / "none").exit_code == 1
+        assert not (tmp_path / "none" / "detections.jsonl").exists()
+
     @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
     def test_pictures_whose_annotation_cannot_be_read(self, first: First, tmp_path: Path, option: str) -> None:
         voc = made_voc(tmp_path / "voc")
