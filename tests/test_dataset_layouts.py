@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ssd_detect.boxes.geometry import pairwise_iou
 from ssd_detect.classes import COCO80, VOC20
 from ssd_detect.datasets.dataset import Dataset
-from ssd_detect.datasets.fitting import inside
 from ssd_detect.datasets.opening import open_dataset
 from ssd_detect.errors import FormatError, PictureError, SettingError, UnknownClassError
+from ssd_detect.formats.fitting import inside
 from ssd_detect.media.pictures import open_picture, picture_size
 from tests.made_datasets import (
     coco,

@@ -164,6 +164,7 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("rounding", coco_of(coco_object(bbox=[-0.4, 0, 100.8, 10])), [], 1),
     # Classes.
     ("no name", voc_of(GOOD, voc_object("")), ["class-missing"], 1),
+    ("blank name", voc_of(GOOD, voc_object(" \n")), ["class-missing"], 1),
     ("no such category", coco_of(coco_object(), coco_object(category_id=2)), ["class-number"], 1),
     ("category as text", coco_of(coco_object(), coco_object(category_id="1")), ["class-number"], 1),
     ("category as truth value", coco_of(coco_object(), coco_object(category_id=True)), ["class-number"], 1),
@@ -276,7 +277,7 @@ def test_each_rule_has_a_case() -> None:
 
 
 def test_an_xml_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssd_detect.datasets.texts.MOST_XML_BYTES", 2000)
+    monkeypatch.setattr("ssd_detect.formats.xml_text.MOST_XML_BYTES", 2000)
     dataset = opened(voc_with(b=voc_xml(*[voc_object()] * 50))(tmp_path))
     assert told(dataset) == ["annotation-damaged"]
     assert "expected at most 2,000" in dataset.problems[0].text

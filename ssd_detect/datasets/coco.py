@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ssd_detect.classes import BACKGROUND
 from ssd_detect.datasets.coco_layout import CocoPictures, is_of_split
 from ssd_detect.datasets.dataset import DatasetKind
-from ssd_detect.datasets.fitting import Tell
 from ssd_detect.datasets.raw import (
     Corners,
     RawDataset,
@@ -29,6 +28,7 @@ from ssd_detect.datasets.texts import read_text
 from ssd_detect.errors import SettingError
 from ssd_detect.formats.coco_images import PictureId, picture_id_of
 from ssd_detect.formats.file_reading import explained_reading
+from ssd_detect.formats.fitting import Tell
 from ssd_detect.formats.json_values import LARGEST, file_name, items, parse_json, text, whole
 
 _YES = (1, True, "1", "true", "yes")
