@@ -79,7 +79,10 @@ class Evaluation:
         dataset = open_dataset(settings.dataset, split=settings.split)
         check_inputs(settings, dataset)
         if not dataset.pictures:
-            raise FormatError(f"{settings.dataset}: has no picture that can be used; see ssd-detect dataset check")
+            where = "" if settings.split is None else f" in the split {settings.split!r}"
+            raise FormatError(
+                f"{settings.dataset}: has no picture that can be used{where}; see ssd-detect dataset check"
+            )
         kept = dataset.pictures[: settings.limit]
         return cls(replace(dataset, pictures=kept), settings, dataset.pictures[len(kept) :])
 
@@ -130,7 +133,7 @@ class Evaluation:
         rows = PredictionRows(PictureNumbers(self.dataset.root, pictures, self.beyond), wanted)
         with self._keeping(found.provenance) as keep:
             for name, detections in found.pictures:
-                if rows.add(name, detections):
+                if self._counts(rows, name, detections):
                     keep(name, detections)
             self._check_some_count(rows)
         predictions = rows.table(len(pictures))
@@ -138,6 +141,13 @@ class Evaluation:
         notes = (*result.notes, *truth.notes(), *_notes_of_source(found), *self._notes(rows, found.failures))
         details = ReportDetails(self._facts(found), names, truth.table, predictions, pictures, _findings(settings))
         return Evaluated(replace(result, notes=notes), details)
+
+    def _counts(self, rows: PredictionRows, name: str, detections: Detections) -> bool:
+        source = self.settings.from_raw or self.settings.predictions
+        try:
+            return rows.add(name, detections)
+        except FormatError as error:
+            raise error if source is None else FormatError(f"{source}: {error}") from error
 
     def _check_some_count(self, rows: PredictionRows) -> None:
         if rows.foreign and not rows.numbers:
@@ -169,7 +179,8 @@ class Evaluation:
             told = {PurePosixPath(word).name for word in text.replace(",", " ").split()}  # COCO: one file has all
             if Path(file).stem == name.stem or name.name in told:
                 return f"{foreign.file}: reading the data set left it out: {file}: {text}"
-        return foreign.reason
+        of_split = "" if self.settings.split is None else f"; only its split {self.settings.split!r} counts"
+        return f"{foreign.reason}{of_split}"
 
     def _problem_notes(self) -> Iterator[str]:
         counts = Counter(one.treatment for one in self.dataset.problems if one.treatment is not Treatment.KEPT)

@@ -63,7 +63,7 @@ def _pairs(records: Any) -> Iterator[tuple[str, Detections]]:
 
 def _first_line(path: Path) -> Any | None:
     """The first object of JSON lines; None where the file is another kind of JSON."""
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         line = next(lines, "")
         if not line.strip():
             raise ValueError("holds no detections; expected JSON lines or COCO JSON, as image writes them")
@@ -77,13 +77,13 @@ def _first_line(path: Path) -> Any | None:
 def _threshold_of_coco(path: Path) -> float | None:
     """As `info` of a COCO file of ours tells; None for a list of results, and for files of others."""
     with explained_reading(path):
-        value = parse_json(path.read_text(encoding="utf-8"), with_nan=True)
+        value = parse_json(path.read_text(encoding="utf-8-sig"), with_nan=True)
     return _told_threshold(value.get("info")) if isinstance(value, dict) else None
 
 
 def _threshold_of_lines(path: Path) -> float | None:
     """The highest of all lines, which may come from several runs."""
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         return max((told for line in lines if (told := _threshold_of_line(line)) is not None), default=None)
 
 
@@ -130,7 +130,7 @@ def _names_by_number(path: Path) -> dict[int, str]:
     """Class number -> class name, of the detections in the lines: one to one."""
     by_id: dict[int, str] = {}
     ids: dict[str, int] = {}
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         for line_number, line in enumerate(lines, 1):
             with explained_reading(f"{path}, line {line_number}"):
                 for row in map(row_of, items(parse_json(line), "detections")):

@@ -50,7 +50,7 @@ class AnnotationFile:
             FormatError: missing, damaged, or no COCO annotation file.
         """
         with explained_reading(path):
-            return cls.of(parse_json(path.read_text(encoding="utf-8")), path)
+            return cls.of(parse_json(path.read_text(encoding="utf-8-sig")), path)
 
     @classmethod
     def of(cls, value: Any, path: Path) -> "AnnotationFile":
