@@ -95,6 +95,8 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("picture of 0 bytes", then(voc_with(b=voc_xml(file="b.jpg")), lambda r: written(r / "JPEGImages/b.jpg", "")),
      ["picture-unreadable"], 1),
     ("two XML of one picture", voc_with(b=voc_xml(GOOD, file="a.jpg")), ["picture-twice"], 1),
+    ("two XML of one stem", then(voc_of(GOOD), lambda r: written(r / "Annotations/a.XML", voc_xml())),
+     ["picture-twice"], 0),
     ("two pictures of a stem", then(voc_of(GOOD, file="c.jpg"), lambda r: picture(r / "JPEGImages/a.png")),
      ["picture-ambiguous", "picture-name"], 1),
     ("two, and one is named", then(voc_of(GOOD, file="a.png"), lambda r: picture(r / "JPEGImages/a.png")), [], 1),

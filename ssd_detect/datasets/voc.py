@@ -37,7 +37,7 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
         FormatError: no picture can be used.
     """
     folder = request.pictures or place.pictures
-    annotations, pictures = annotation_files(place), pictures_below(folder)
+    annotations, pictures = annotation_files(place, log), pictures_below(folder)
     keys = _keys(place, request, annotations, pictures, log)
     matching = _Matching(folder, pictures, annotations)
     read = [one for key in keys if (one := matching.read(key, log)) is not None]
