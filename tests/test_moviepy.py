@@ -196,6 +196,7 @@ class TestFrames:
         blank = cast(Any, Blank())
         annotator = FrameAnnotator(blank)
         frames = [np.full((720, 1280, 3), i, np.uint8) for i in range(2)]
+        annotator._detect(frames[1])
         compared, copied = [], []
         for i in range(20):
             begin = perf_counter()
@@ -204,7 +205,7 @@ class TestFrames:
             frames[i % 2].tobytes()
             compared.append(middle - begin)
             copied.append(perf_counter() - middle)
-        assert blank.count == 20
+        assert blank.count == 21
         assert min(compared) < 2 * min(copied)
 
     def test_labels_can_be_left_out(self, astronaut: Pixels, detector: Detector) -> None:
