@@ -57,22 +57,27 @@ class FrameAnnotator:
     def __init__(self, detector: Detector, *, labels: bool = True, blur: Sequence[str] = ()) -> None:
         _check_blur(blur, detector)
         self._detector, self._labels, self._blur = detector, labels, tuple(blur)
-        self._last: tuple[Pixels, Detections] | None = None
+        self._last: tuple[tuple[int, ...], bytes, Detections] | None = None
 
     def annotate(self, frame: AnyFrame) -> tuple[Pixels, Detections]:
         """A new frame, uint8 of the same shape, and what was found in it."""
         pixels = as_pixels(frame)
-        rgb = np.array(pixels[..., :3], order="C")  # (H, W, 3), a copy: some clips draw every frame into one array
-        found = self._detect(rgb)
+        rgb, found = self._detect(pixels[..., :3])
         hidden = blur_objects(rgb, found.filter(classes=self._blur)) if self._blur else rgb
         drawn = draw_detections(hidden, found, labels=self._labels)
-        return np.concatenate([drawn, pixels[..., 3:]], axis=2), found  # (H, W, 3 or 4)
+        has_alpha = pixels.shape[2] == 4
+        return np.concatenate([drawn, pixels[..., 3:]], axis=2) if has_alpha else drawn, found  # (H, W, 3 or 4)
 
-    def _detect(self, rgb: Pixels) -> Detections:
-        last = self._last
-        if last is None or not np.array_equal(last[0], rgb):
-            self._last = last = (rgb, self._detector(rgb))
-        return last[1]
+    def _detect(self, pixels: Pixels) -> tuple[Pixels, Detections]:
+        """The frame (H, W, 3), read-only and a copy since some clips draw every frame into one array; what is in it.
+
+        Bytes are compared up to the first that differs: another frame costs next to nothing, the same one a reading.
+        """
+        content, last = pixels.tobytes(), self._last
+        rgb = np.frombuffer(content, np.uint8).reshape(pixels.shape)
+        if last is None or last[:2] != (pixels.shape, content):
+            self._last = last = (pixels.shape, content, self._detector(rgb))
+        return rgb, last[2]
 
 
 def as_pixels(frame: AnyFrame) -> Pixels:

@@ -23,7 +23,7 @@ class TestCheck:
     def test_nothing_wrong(self, tmp_path: Path) -> None:
         done = run("check", voc(tmp_path, voc_object(), voc_object("cat")))
         assert (done.exit_code, done.stderr) == (0, "")
-        assert done.stdout == "VOC: 1 pictures with 2 objects of 20 classes; problems: none\n"
+        assert done.stdout == "VOC: 1 picture with 2 objects of 20 classes; problems: none\n"
 
     def test_each_problem_is_told_with_its_rule(self, tmp_path: Path) -> None:
         voc(tmp_path, voc_object("cat", (30, 1, 10, 9)), voc_object(corners=(200, 1, 210, 9)))
@@ -37,7 +37,7 @@ class TestCheck:
             "",
             "box-inverted 1 mended swapped corners are swapped back",
             "box-outside 1 dropped a box wholly outside the picture is left out",
-            "VOC: 1 pictures with 1 objects of 20 classes; problems: 1 mended, 1 dropped",
+            "VOC: 1 picture with 1 object of 20 classes; problems: 1 mended, 1 dropped",
         ]
 
     @pytest.mark.parametrize("as_json", [False, True])
@@ -126,7 +126,7 @@ class TestStats:
     def test_without_objects(self, tmp_path: Path) -> None:
         done = run("stats", yolo(tmp_path), "--anchors", "voc512")
         assert done.exit_code == 0
-        assert "YOLO: 1 pictures with 0 objects of 2 classes" in done.stdout
+        assert "YOLO: 1 picture with 0 objects of 2 classes" in done.stdout
 
     @pytest.mark.parametrize("anchors", [None, *ANCHOR_PRESETS])
     def test_json(self, tmp_path: Path, anchors: str | None) -> None:
@@ -159,7 +159,7 @@ class TestConvert:
         done = run("convert", source, tmp_path / "t", "--to", kind, switch)
         assert (done.exit_code, done.stderr) == (0, "")
         opened_by, _, told = done.stdout.partition(": ")
-        assert told == "1 pictures, 1 objects\n"
+        assert told == "1 picture, 1 object\n"
         assert run("check", opened_by).exit_code == 0
         assert any(p.is_symlink() for p in (tmp_path / "t").rglob("a.jpg")) == (switch == "--link-pictures")
 

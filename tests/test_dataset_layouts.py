@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ssd_detect.boxes.geometry import pairwise_iou
 from ssd_detect.classes import COCO80, VOC20
 from ssd_detect.datasets.dataset import Dataset
-from ssd_detect.datasets.fitting import inside
 from ssd_detect.datasets.opening import open_dataset
 from ssd_detect.errors import FormatError, PictureError, SettingError, UnknownClassError
+from ssd_detect.formats.fitting import inside
 from ssd_detect.media.pictures import open_picture, picture_size
 from tests.made_datasets import (
     coco,
@@ -356,6 +356,15 @@ class TestYolo:
         written(tmp_path / "data.yaml", "val: val.txt\ntrain: [gone, also/gone]\nnames: [dog]\n")
         dataset = open_dataset(tmp_path)
         assert (names(dataset), [p.kind for p in dataset.problems]) == (["a.jpg"], ["picture-missing"])
+
+    def test_a_picture_that_a_list_names_twice_counts_once(self, tmp_path: Path) -> None:
+        yolo(tmp_path, LINE)
+        written(tmp_path / "val.txt", "./images/a.jpg\r\n\r\nimages/a.jpg\r\n")
+        written(tmp_path / "data.yaml", "val: val.txt\nnames: [dog]\n")
+        dataset = open_dataset(tmp_path)
+        assert names(dataset) == ["a.jpg"]
+        (problem,) = dataset.problems
+        assert (problem.kind, problem.file, problem.object_number) == ("split-twice", tmp_path / "val.txt", 3)
 
     def test_polygons_become_their_boxes(self, tmp_path: Path) -> None:
         yolo(tmp_path, "0 .1 .4 .3 .5 .2 .8", "1 .1 .4 .3 .4 .3 .8 .1 .8")

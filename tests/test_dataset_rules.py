@@ -95,6 +95,8 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("picture of 0 bytes", then(voc_with(b=voc_xml(file="b.jpg")), lambda r: written(r / "JPEGImages/b.jpg", "")),
      ["picture-unreadable"], 1),
     ("two XML of one picture", voc_with(b=voc_xml(GOOD, file="a.jpg")), ["picture-twice"], 1),
+    ("two XML of one stem", then(voc_of(GOOD), lambda r: written(r / "Annotations/a.XML", voc_xml())),
+     ["picture-twice"], 0),
     ("two pictures of a stem", then(voc_of(GOOD, file="c.jpg"), lambda r: picture(r / "JPEGImages/a.png")),
      ["picture-ambiguous", "picture-name"], 1),
     ("two, and one is named", then(voc_of(GOOD, file="a.png"), lambda r: picture(r / "JPEGImages/a.png")), [], 1),
@@ -164,6 +166,7 @@ CASES: list[tuple[str, Build, list[str], int]] = [
     ("rounding", coco_of(coco_object(bbox=[-0.4, 0, 100.8, 10])), [], 1),
     # Classes.
     ("no name", voc_of(GOOD, voc_object("")), ["class-missing"], 1),
+    ("blank name", voc_of(GOOD, voc_object(" \n")), ["class-missing"], 1),
     ("no such category", coco_of(coco_object(), coco_object(category_id=2)), ["class-number"], 1),
     ("category as text", coco_of(coco_object(), coco_object(category_id="1")), ["class-number"], 1),
     ("category as truth value", coco_of(coco_object(), coco_object(category_id=True)), ["class-number"], 1),
@@ -244,6 +247,23 @@ def test_splits(tmp_path: Path, lines: str, kinds: list[str]) -> None:
     assert [p.path.stem for p in dataset.pictures] == [name for name in names if name != "ghost"]
 
 
+def test_a_member_that_stands_twice_in_a_json_is_refused(tmp_path: Path) -> None:
+    """Else the second would count in silence: here a data set without annotations."""
+    coco_of(coco_object())(tmp_path)
+    (path,) = tmp_path.glob("**/*.json")
+    path.write_text(path.read_text().rstrip().removesuffix("}") + ', "annotations": []}')
+    with pytest.raises(FormatError, match=f"^{path}: 'annotations' stands twice in one object; leave one out$"):
+        opened(tmp_path)
+
+
+def test_objects_of_an_id_that_pictures_share_are_told_with_the_first(tmp_path: Path) -> None:
+    path = coco_of(coco_object(bbox=[500, 1, 2, 2]), images=[IMAGE, IMAGE | {"file_name": "b.jpg"}])(tmp_path)
+    picture(tmp_path / "images/b.jpg")
+    told_of = {p.kind: p.text for p in opened(path).problems}
+    assert told_of["box-outside"].startswith("a.jpg: ")
+    assert told_of["picture-twice"].endswith("b.jpg, is one of several with id 7")
+
+
 def test_unknown_classes_of_a_list_are_dropped_when_ignored(tmp_path: Path) -> None:
     path = voc(tmp_path, GOOD, voc_object("prson"), voc_object(" Airplane\n", (1, 1, 5, 5)))
     dataset = opened(path, class_names=("background", "person", "cat", "aeroplane"))
@@ -259,7 +279,7 @@ def test_each_rule_has_a_case() -> None:
 
 
 def test_an_xml_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ssd_detect.datasets.texts.MOST_XML_BYTES", 2000)
+    monkeypatch.setattr("ssd_detect.formats.xml_text.MOST_XML_BYTES", 2000)
     dataset = opened(voc_with(b=voc_xml(*[voc_object()] * 50))(tmp_path))
     assert told(dataset) == ["annotation-damaged"]
     assert "expected at most 2,000" in dataset.problems[0].text

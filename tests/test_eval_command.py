@@ -192,6 +192,58 @@ class TestOtherSources:
             assert not any("left out: 1" in note or "left out: 2" in note for note in found["notes"])
             assert not any("has no picture" in note or "do not name" in note for note in found["notes"])
 
+    def test_lines_that_an_editor_has_saved(self, first: First, voc: Path, tmp_path: Path) -> None:
+        """With a mark of byte order and other line ends; and one of them twice."""
+        run = json.loads((first.report / "metrics.json").read_text())
+        (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf" + first.lines.replace(b"\n", b"\r\n"))
+        options = ["--iou", "0.4", "--bootstrap", "100"]
+        assert only_numbers(numbers(voc, "--predictions", tmp_path / "x.jsonl", *options)) == only_numbers(run)
+        (tmp_path / "y.jsonl").write_bytes(first.lines + first.lines.splitlines(keepends=True)[0])
+        done = evaluate(voc, "--predictions", tmp_path / "y.jsonl")
+        message = f"Error: {tmp_path / 'y.jsonl'}: astronaut.png: has detections twice, expected once\n"
+        assert (done.exit_code, done.stderr) == (1, message)
+
+    @pytest.mark.parametrize(
+        ("lines", "status", "told"),
+        [
+            (b"", 1, "has no picture that can be used in the split 'test'; see ssd-detect dataset check"),
+            (
+                b"\xef\xbb\xbfghost\r\n",
+                1,
+                "name the folder of the pictures with --pictures, which ssd-detect dataset has",
+            ),
+            (b"\xef\xbb\xbfastronaut\r\nastronaut\r\n", 0, "1 picture, 2 objects, "),
+            (b"chelsea\r", 0, "of 1 class\n"),
+            (
+                "chelsea".encode("utf-16"),
+                0,
+                "astronaut.png: {voc} has no picture of this name; only its split 'test' counts",
+            ),
+        ],
+    )
+    def test_splits(self, first: First, tmp_path: Path, lines: bytes, status: int, told: str) -> None:
+        voc = made_voc(tmp_path / "voc")
+        (voc / "ImageSets" / "Main").mkdir(parents=True)
+        (voc / "ImageSets" / "Main" / "test.txt").write_bytes(lines)
+        done = evaluate(voc, "--split", "test", "--from-raw", first.raw)
+        assert done.exit_code == status, done.output
+        assert told.format(voc=voc) in done.output
+
+    def test_only_what_counts_is_written(self, first: First, voc: Path, tmp_path: Path) -> None:
+        """Of kept outputs neither those beyond the limit nor those that the data set does not have."""
+        lines = first.lines.splitlines(keepends=True)
+        assert numbers(voc, "--from-raw", first.raw, "--limit", "2", "-o", tmp_path / "two")["num_pictures"] == 2
+        assert (tmp_path / "two" / "detections.jsonl").read_bytes() == b"".join(lines[:2])
+        fewer = made_voc(tmp_path / "voc", {name: OBJECTS[name] for name in ("astronaut", "coffee")})
+        numbers(fewer, "--from-raw", first.raw, "-o", tmp_path / "fewer")
+        written = (tmp_path / "fewer" / "detections.jsonl").read_bytes()
+        assert written == b"".join(line for line in lines if b"chelsea" not in line)
+        other = made_voc(tmp_path / "other", {"astronaut": OBJECTS["astronaut"]})
+        (other / "Annotations" / "astronaut.xml").rename(other / "Annotations" / "x.xml")
+        (other / "JPEGImages" / "astronaut.png").rename(other / "JPEGImages" / "x.png")
+        assert evaluate(other, "--from-raw", first.raw, "-o", tmp_path / "none").exit_code == 1
+        assert not (tmp_path / "none" / "detections.jsonl").exists()
+
     @pytest.mark.parametrize("option", ["--from-raw", "--predictions"])
     def test_pictures_whose_annotation_cannot_be_read(self, first: First, tmp_path: Path, option: str) -> None:
         voc = made_voc(tmp_path / "voc")

@@ -179,6 +179,24 @@ class TestDamage:
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.output
 
     @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("predictions.score", np.nan, "holds the score nan, expected a number from 0 to 1"),
+            ("predictions.score", 1.5, "holds the score 1.5, expected a number from 0 to 1"),
+            ("predictions.boxes", np.inf, "a box of its predictions is not finite"),
+            ("truth.boxes", np.nan, "a box of its truth is not finite"),
+        ],
+    )
+    def test_numbers_that_are_none(self, best: Path, tmp_path: Path, name: str, value: float, message: str) -> None:
+        with np.load(best / COMPARED_FILE) as file:
+            columns = dict(file)
+        columns[name].flat[-1] = value
+        np.savez(tmp_path / COMPARED_FILE, **columns)
+        done = compare(tmp_path, best)
+        self.is_one_clear_error(done)
+        assert f"Error: {tmp_path / COMPARED_FILE}: {message}" in done.stderr
+
+    @pytest.mark.parametrize(
         "change",
         [{"class_names": np.array(["background"])}, {"pictures": np.array(["a"])}, {"truth.boxes": np.zeros((5, 3))}],
     )

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ssd_detect.boxes.profiles import resolved
 from ssd_detect.classes import COCO80, COCO91, VOC20
 from ssd_detect.conventions import AnchorClip, AnchorRounding, Arithmetic, ColourOrder, Profile
 from ssd_detect.datasets.dataset import AnnotatedPicture
-from ssd_detect.detections import Detections
+from ssd_detect.detections import Detection, Detections
 from ssd_detect.errors import FormatError, OutputError, SettingError, UnknownClassError
 from ssd_detect.evaluating.found import Found
 from ssd_detect.evaluating.kept_outputs import found_in_outputs
@@ -30,6 +31,7 @@ from ssd_detect.evaluating.tables import PictureNumbers, PredictionRows, ids_by_
 from ssd_detect.formats.names import WRITERS
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.record import OutputSettings, PictureRecord
+from ssd_detect.formats.rounding import rounded_rows
 from ssd_detect.settings import CheckpointSettings, DetectionSettings
 from ssd_detect.stages import StageTimes
 
@@ -54,7 +56,19 @@ def detections(*found: tuple[int, float, tuple[float, ...]], names: Any = NAMES,
     )
 
 
+def rounded_as_python_does(one: Detection, size: tuple[int, int]) -> tuple[float, list[float]]:
+    """Score and box with their decimals; a side that this makes empty is 0.001 pixels long, inside the picture."""
+    box = [round(v, 3) + 0.0 for v in one.box]
+    for low, high, limit in ((0, 2, size[0]), (1, 3, size[1])):
+        if box[low] == box[high] and box[low] + 0.001 <= limit:
+            box[high] = round(box[low] + 0.001, 3)
+        elif box[low] == box[high]:
+            box[low] = round(box[low] - 0.001, 3)
+    return round(one.score, 6) + 0.0, box
+
+
 BOX = (10.0, 10.0, 20.0, 20.0)
+SIZES = st.tuples(st.integers(1, 20_000), st.integers(1, 20_000))
 ALL = np.array([False, True, True])
 
 
@@ -116,6 +130,33 @@ class TestPictures:
         assert table.boxes[1].tolist() == [0, 0, 1.235, 3]
         assert (rows.numbers, len(rows.foreign)) == ({0, 1}, 1)
         assert "fits 2 pictures" in rows.foreign[0].reason
+
+    @settings(max_examples=200, deadline=None)
+    @given(numbers=st.lists(st.tuples(*[st.floats(0, 1, width=32)] * 5), max_size=20), size=SIZES)
+    def test_numbers_are_those_that_are_written(self, numbers: Any, size: tuple[int, int]) -> None:
+        """Rounded all at once, they equal Python's own rounding of each."""
+        scores, boxes = np.array([one[0] for one in numbers]), np.array([one[1:] for one in numbers]).reshape(-1, 2, 2)
+        corners = np.sort(boxes * np.array(size), axis=1).reshape(-1, 4).astype(np.float32)
+        has_area = (corners[:, :2] < corners[:, 2:]).all(axis=1)
+        found = [(1, s, tuple(b)) for s, b in zip(scores[has_area], corners[has_area].tolist(), strict=True)]
+        made = detections(*found, size=size)
+        rows = PredictionRows(PictureNumbers(Path("set"), (picture("a.jpg", size=size),)), ALL)
+        assert rows.add("a.jpg", made)
+        table = rows.table(1)
+        expected = [rounded_as_python_does(one, size) for one in made]
+        assert list(zip(table.score.tolist(), table.boxes.tolist(), strict=True)) == expected
+        assert [(row.score, list(row.box)) for row in rounded_rows(made)] == expected
+
+    def test_a_million_rows_take_no_second(self) -> None:
+        """Six before they were rounded all at once; process time, which other work does not lengthen."""
+        n = 1000
+        one = detections(*[(1, 0.123456789, (0.1234, 0.5678, 9.8765, 8.7654))] * n)
+        rows = PredictionRows(PictureNumbers(Path("set"), [picture(f"{i}.jpg") for i in range(n)]), ALL)
+        begin = process_time()
+        for i in range(n):
+            rows.add(f"{i}.jpg", one)
+        assert len(rows.table(n)) == n * n
+        assert process_time() - begin < 2
 
     def test_unwanted_classes(self) -> None:
         rows = self.rows(np.array([False, False, True]))
@@ -319,15 +360,26 @@ class TestKeptOutputs:
             (lambda told, array: told["pictures"][0].update(width=0), "the size of a.jpg is 0x375"),
             (
                 lambda told, array: array[:-84] + np.full(21, -0.5, "<f4").tobytes(),
-                "a.jpg: holds the score -0.5, expec",
+                "a.jpg: holds the score -0.5 of anc",
             ),
             (
                 lambda told, array: array[:-84] + np.full(21, 1.5, "<f4").tobytes(),
-                "holds the score 1.5, expected a num",
+                "holds the score 1.5 of anchor 8726, expected a number",
             ),
-            (lambda told, array: _with_anchor(array, -1), "its anchors are not those of an SSD of 8732"),
-            (lambda told, array: _with_anchor(array, 8732), "its anchors are not those of an SSD of 8732"),
-            (lambda told, array: _with_anchor(array, 0), "its anchors are not ascending"),
+            (
+                lambda told, array: array[:-84] + np.full(21, np.nan, "<f4").tobytes(),
+                "a.jpg: holds the score nan of anc",
+            ),
+            (
+                lambda told, array: _with(array, "offsets", np.nan),
+                r"a.jpg: holds the offset nan of anchor \d+, expected a finite number",
+            ),
+            (lambda told, array: _with(array, "offsets", -np.inf), "a.jpg: holds the offset -inf of anchor"),
+            (lambda told, array: told.update(floor=-1) or array, "'floor' is -1, expected a number from 0 to 1"),
+            (lambda told, array: told.update(floor=1.5) or array, "'floor' is 1.5, expected a number from 0 to 1"),
+            (lambda told, array: _with(array, "anchor", -1), "its anchors are not those of an SSD of 8732"),
+            (lambda told, array: _with(array, "anchor", 8732), "its anchors are not those of an SSD of 8732"),
+            (lambda told, array: _with(array, "anchor", 0), "its anchors are not ascending"),
             (
                 lambda told, array: _npy(np.load(io.BytesIO(array))[:-1]),
                 "a.jpg: it holds .* rows .*header.json tells of",
@@ -385,10 +437,10 @@ class TestKeptOutputs:
             decoded(tmp_path / "gone.npz")
 
 
-def _with_anchor(array: bytes, number: int) -> bytes:
-    """The same with another number of the last row's anchor."""
+def _with(array: bytes, field: str, number: float) -> bytes:
+    """The same with another number in a field of the last row."""
     rows = np.load(io.BytesIO(array))
-    rows["anchor"][-1] = number
+    rows[field][-1] = number
     return _npy(rows)
 
 
@@ -475,6 +527,67 @@ class TestSavedPredictions:
         (tmp_path / "x").write_text(content)
         with pytest.raises(FormatError, match=f"^{tmp_path / 'x'}.*{message}"):
             list(read(tmp_path / "x").pictures)
+
+    @pytest.mark.parametrize(
+        ("place", "change", "message"),
+        [
+            (0, {"score": float("nan")}, "holds NaN"),
+            (1, {"score": float("inf")}, "holds Infinity"),
+            (1, {"score": 1.25}, "a score of 1.25, expected 0 to 1"),
+            (0, {"score": -0.25}, "a score of -0.25, expected 0 to 1"),
+            (1, {"box": [10, 10, 20, float("-inf")]}, "holds -Infinity"),
+            (0, {"box": [20, 10, 10, 20]}, "a box of 20, 10, 10, 20, expected one that has an area and lies inside"),
+            (
+                1,
+                {"box": [10, 10, 101, 20]},
+                "a box of 10, 10, 101, 20, expected .* inside the picture of 100x50 pixels",
+            ),
+            (0, {"class_id": 0}, "class number 0, expected 1 to"),
+            (1, {"class_id": 10**9}, "class number 1000000000, expected 1 to 100000"),
+            (1, {"class": "cow"}, "class 1 is 'cow', and 'cat' before"),
+            (1, {"class_id": 5}, "class 'cat' has number 5, and 1 before"),
+        ],
+    )
+    def test_lines_changed_by_hand(self, tmp_path: Path, place: int, change: Any, message: str) -> None:
+        """Of a checkpoint that the manifest does not know, so that only the lines tell the classes."""
+        path = saved(tmp_path, "jsonl")
+        lines = [json.loads(path.read_text().splitlines()[0]) for _ in range(2)]
+        lines[1]["file"] = "x/b.jpg"
+        lines[place]["detections"][0].update(change)
+        path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+        with pytest.raises(FormatError, match=rf"^{path}, line {place + 1}: {message}"):
+            list(read(path).pictures)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"score": float("nan")}, "'score' is NaN, expected a number"),
+            ({"score": 1.25}, "a score of 1.25, expected 0 to 1"),
+            ({"bbox": [0, 0, float("inf"), 1]}, "'bbox' is Infinity, expected a number"),
+            ({"bbox": [0, 0, 0, 1]}, "a box of 0, 0, 0, 1, expected one that has an area"),
+            ({"category_id": 3}, "category 3 is none of the classes"),
+        ],
+    )
+    def test_coco_changed_by_hand(self, tmp_path: Path, change: Any, message: str) -> None:
+        path = saved(tmp_path, "coco")
+        value = json.loads(path.read_text())
+        value["annotations"][1].update(change)
+        path.write_text(json.dumps(value))
+        with pytest.raises(FormatError, match=rf"^{path}: x/a.jpg: {message}"):
+            read(path)
+
+    def test_coco_categories_of_one_number(self, tmp_path: Path) -> None:
+        path = saved(tmp_path, "coco")
+        value = json.loads(path.read_text())
+        value["categories"][1]["id"] = 1
+        path.write_text(json.dumps(value))
+        with pytest.raises(FormatError, match=rf"^{path}: category 1 is both 'cat' and 'dog'"):
+            read(path)
+
+    def test_classes_that_nothing_knows_are_told(self, tmp_path: Path) -> None:
+        assert read(saved(tmp_path, "jsonl")).unknown_classes == ("dog",)
+        assert read(saved(tmp_path / "b", "jsonl"), dataset_names=("background", "Cat", "Dog")).unknown_classes == ()
+        assert read(saved(tmp_path / "c", "jsonl"), class_names=NAMES).unknown_classes == ()
 
     @pytest.mark.parametrize("name", ["checkpoint", "thresholds"])
     def test_lines_that_do_not_tell_where_they_come_from(self, tmp_path: Path, name: str) -> None:

@@ -949,37 +949,38 @@ class TestVoc:
             (
                 lambda t: t.replace("<difficult>0", "<difficult>Unspecified"),
                 VocObject("dog", (10, 20, 30, 40), 0.5, True),
-                "object 1 has difficult 'Unspecified', expected 0 or 1; taken for 0",
+                "object 1: difficult is 'Unspecified', expected 0 or 1; taken for 0",
             ),
             (
                 lambda t: t.replace("<truncated>1", "<truncated>true"),
-                VocObject("dog", (10, 20, 30, 40), 0.5),
-                "object 1 has truncated 'true', expected 0 or 1; taken for 0",
+                VocObject("dog", (10, 20, 30, 40), 0.5, True),
+                "object 1: truncated is 'true', expected 0 or 1; taken for 1",
             ),
             (
                 lambda t: t.replace("<score>0.5", "<score>nan"),
                 VocObject("dog", (10, 20, 30, 40), 1.0, True),
-                "object 1 has score 'nan', expected a number from 0 to 1; taken for 1",
+                "object 1: score is 'nan', expected a number from 0 to 1; taken for 1",
             ),
             (
                 lambda t: t.replace(">11<", ">3<").replace(">30<", ">11<").replace(">3<", ">30<"),
                 VocObject("dog", (10, 20, 30, 40), 0.5, True),
-                "object 1 has swapped corners; swapped back",
+                "object 1: corners 30, 21, 11, 40 are swapped; swapped back",
             ),
             (
                 lambda t: t.replace(">11<", ">0<"),
                 VocObject("dog", (0, 20, 30, 40), 0.5, True),
-                "object 1 reaches outside the picture; cut off at its border",
+                "object 1: box -1, 20, 30, 40 reaches outside the picture of 100x50; cut off at its border",
             ),
             (lambda t: t.replace(">30<", ">11<"), VocObject("dog", (10, 20, 11, 40), 0.5, True), None),
-            (lambda t: t.replace(">11<", ">NaN<"), None, "object 1 has no box of four numbers; left out"),
-            (lambda t: t.replace("<ymin>21</ymin>", ""), None, "object 1 has no box of four numbers; left out"),
+            (lambda t: t.replace(">11<", ">NaN<"), None, "object 1: its box is 'NaN', '21', '30', '40'; left out"),
+            (lambda t: t.replace(">11<", ">1e10<"), None, "object 1: its box is '1e10', '21', '30', '40'; left out"),
+            (lambda t: t.replace("<ymin>21</ymin>", ""), None, "object 1: has no ymin in <bndbox>; left out"),
             (
                 lambda t: t.replace(">11<", ">101<").replace(">30<", ">120<"),
                 None,
-                "object 1 lies outside the picture; left out",
+                "object 1: box 100, 20, 120, 40 lies outside the picture of 100x50; left out",
             ),
-            (lambda t: t.replace("<name>dog</name>", ""), None, "object 1 has no name; left out"),
+            (lambda t: t.replace("<name>dog</name>", ""), None, "object 1: has no <name>; left out"),
         ],
     )
     def test_files_of_other_tools(
@@ -1023,12 +1024,27 @@ class TestVoc:
         assert [one.class_name for one in back.detections] == ["aeroplane"]
         assert back.file == "a.jpg"
 
-    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "gbk"])
     def test_encodings(self, tmp_path: Path, encoding: str) -> None:
+        path, name = tmp_path / "a.xml", "狗" if encoding == "gbk" else "été"
+        declared = f"<?xml version='1.0' encoding='{encoding}'?>" if encoding in ("latin-1", "gbk") else ""
+        path.write_bytes((declared + OF_A_TOOL.replace(">dog<", f">{name}<")).encode(encoding))
+        assert parse_voc(path).objects[0].name == name
+
+    def test_what_takes_any_amount_of_memory_or_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As a data set's files, results may not declare entities, be a pipe, or be too large."""
         path = tmp_path / "a.xml"
-        declared = "<?xml version='1.0' encoding='latin-1'?>" if encoding == "latin-1" else ""
-        path.write_bytes((declared + OF_A_TOOL.replace(">dog<", ">été<")).encode(encoding))
-        assert parse_voc(path).objects[0].name == "été"
+        path.write_text(f"<!DOCTYPE a [<!ENTITY x 'dog'>]>{OF_A_TOOL.replace('>dog<', '>&x;<')}")
+        with pytest.raises(FormatError, match=f"^{path}: declares the entity 'x', which no annotation needs$"):
+            parse_voc(path)
+        os.mkfifo(tmp_path / "pipe.xml")
+        with pytest.raises(FormatError, match=r"pipe.xml: cannot be read: is a pipe, expected a file$"):
+            parse_voc(tmp_path / "pipe.xml")
+        path.write_text(OF_A_TOOL)
+        monkeypatch.setattr("ssd_detect.formats.voc_annotation.MOST_XML_BYTES", 99)
+        monkeypatch.setattr("ssd_detect.formats.xml_text.MOST_XML_BYTES", 99)
+        with pytest.raises(FormatError, match=f"^{path}: is too large, expected at most 99 bytes$"):
+            parse_voc(path)
 
 
 OF_A_TOOL = (
@@ -1105,7 +1121,14 @@ DAMAGE = [
     ("jsonl", line(detections=one_detection(class_id=7)), "class 7 is 'dog', in the class list it is 'car'"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 3])), "'box' has 3 numbers, expected 4"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 3, 1e300])), "'box' is 1e\\+300, expected a number"),
-    ("jsonl", line(detections=one_detection(box=[3, 2, 3, 4])), "boxes must have an area"),
+    ("jsonl", line(detections=one_detection(box=[3, 2, 3, 4])), "a box of 3, 2, 3, 4, expected one that has an area"),
+    (
+        "jsonl",
+        line().replace('"score": 0.98', '"score": 0.98, "score": 0.5', 1),
+        "line 1: 'score' stands twice in one obj",
+    ),
+    ("json", line().replace('"width": 640', '"width": 640, "width": 64'), "'width' stands twice in one object; leave"),
+    ("coco", '{"images": [], "images": []}', "'images' stands twice in one object"),
     ("jsonl", line(detections=one_detection(box=[1, 2, 641, 4])), "inside the picture of 640x424"),
     ("jsonl", b"\xff\n", "is not UTF-8 text"),
     ("json", "", "not JSON"),
@@ -1121,12 +1144,16 @@ DAMAGE = [
     ("csv", HEADER.encode() + b"\xff,1,1,,,,,,,\n", "is not UTF-8 text"),
     ("coco", "", "not JSON"),
     ("coco", '{"images": [], "categories": []}', "'annotations' is missing"),
-    ("voc", "", "not XML"),
+    ("voc", "", "holds nothing"),
     ("voc", "<annotation><a></annotation>", "not XML"),
     ("voc", "<annotation>a & b</annotation>", "not XML"),
     ("voc", "<?xml version='1.0' encoding='no-such'?><annotation/>", "not XML"),
-    ("voc", "<?xml version='1.0' encoding='gbk'?><annotation/>", "multi-byte encodings are not supported"),
-    ("voc", "<html/>", "its outermost element is html, expected annotation"),
+    (
+        "voc",
+        OF_A_TOOL.replace("dog", "été").encode("latin-1"),
+        "byte .* is no UTF-8, and the file does not say what it is",
+    ),
+    ("voc", "<html/>", "its outermost element is 'html', expected annotation"),
     ("voc", OF_A_TOOL.replace("dog", "prson"), "unknown class 'prson'; did you mean person"),
     ("yolo", "14 0.5 0.5 0.5\n", "line 1: has 4 fields, expected 5 or 6"),
     ("yolo", "14 0.5 0.5 0.5 0.5 0.5\nx 0.5 0.5 0.5 0.5\n", "line 2: invalid literal"),
@@ -1155,7 +1182,10 @@ class TestDamage:
             (lambda v: v["annotations"][0].update(image_id=9), "1 of 2 results are of pictures that .* the first of 9"),
             (lambda v: v["annotations"][0].update(image_id=[]), r"'image_id' is \[\], expected a whole number"),
             (lambda v: v["annotations"][0].update(category_id=99), "in/two.jpg: category 99 is none of the classes"),
-            (lambda v: v["annotations"][0].update(bbox=[1, 2, -3, 4]), "in/two.jpg: boxes must have an area"),
+            (
+                lambda v: v["annotations"][0].update(bbox=[1, 2, -3, 4]),
+                "in/two.jpg: a box of 1, 2, -2, 6, expected one that has an",
+            ),
             (lambda v: v["images"][0].pop("width"), "in/two.jpg: 'width' is missing"),
         ],
     )

@@ -59,6 +59,20 @@ class TestFile:
         with pytest.raises(FormatError, match=f"^{path}: {message}"):
             read_thresholds(path)
 
+    @pytest.mark.parametrize(
+        ("content", "name"),
+        [
+            ('{{"schema": "{0}", "classes": {{"cat": 0.5, "dog": 0.5, "cat": 0.9}}}}', "cat"),
+            ('{{"schema": "{0}", "classes": {{"cat": 0.5}}, "classes": {{}}}}', "classes"),
+        ],
+    )
+    def test_what_stands_there_twice(self, tmp_path: Path, content: str, name: str) -> None:
+        """Which of two is meant, nobody knows."""
+        path = tmp_path / "t.json"
+        path.write_text(content.format(SCHEMA))
+        with pytest.raises(FormatError, match=f"^{path}: '{name}' stands twice in one object; leave one out$"):
+            read_thresholds(path)
+
     def test_gone(self, tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=r"gone\.json: cannot be read"):
             read_thresholds(tmp_path / "gone.json")

@@ -47,15 +47,15 @@ def _about(dataset: Dataset) -> str:
     split = f", split {dataset.split}" if dataset.split else ""
     objects = sum(len(p) for p in dataset.pictures)
     return (
-        f"{dataset.kind.value.upper()}{split}: {len(dataset.pictures):,} pictures with {objects:,} objects of "
-        f"{len(dataset.class_names) - 1} classes"
+        f"{dataset.kind.value.upper()}{split}: {counted(len(dataset.pictures), 'picture')} with "
+        f"{counted(objects, 'object')} of {counted(len(dataset.class_names) - 1, 'class', 'classes')}"
     )
 
 
 def statistics_lines(dataset: Dataset, found: DatasetStatistics, coverage: AnchorCoverage | None) -> Iterator[str]:
     """Everything, in sections of a few lines."""
     yield _about(dataset)
-    yield f"without objects: {found.empty_pictures:,} pictures"
+    yield f"without objects: {counted(found.empty_pictures, 'picture')}"
     yield f"difficult {found.difficult:,}, crowd {found.crowd:,}, truncated {found.truncated:,}"
     if found.picture_sizes:
         least, median, greatest = (f"{width}x{height}" for width, height in found.picture_sizes)

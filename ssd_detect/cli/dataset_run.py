@@ -9,6 +9,7 @@ import click
 from ssd_detect.classes import read_class_file
 from ssd_detect.cli.progress import counted_progress
 from ssd_detect.cli.talk import Talk, say
+from ssd_detect.counting import counted
 from ssd_detect.errors import ExitStatus, FormatError
 from ssd_detect.formats.json_text import json_file
 
@@ -102,7 +103,7 @@ def run_convert(
         done = convert(dataset, target, DatasetKind(kind), transfer=wanted, overwrite=overwrite, on_picture=advance)
     for line in (*left_out_line(dataset), *done.losses, *_about_pictures(wanted is PictureTransfer.NONE, kind)):
         talk.note(line)
-    talk.result(f"{done.opened_by}: {done.pictures:,} pictures, {done.objects:,} objects")
+    talk.result(f"{done.opened_by}: {counted(done.pictures, 'picture')}, {counted(done.objects, 'object')}")
     return ExitStatus.DONE
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ssd_detect.counting import counted
+
 if TYPE_CHECKING:
     from ssd_detect.evaluation.results import EvaluationResult, VocResult
 
@@ -15,8 +17,8 @@ def lines(result: "EvaluationResult") -> Iterator[str]:
     yield from _table(result)
     yield ""
     yield (
-        f"{result.num_pictures} pictures, {result.num_objects} objects, {result.num_detections} detections; "
-        "AP in percent"
+        f"{counted(result.num_pictures, 'picture')}, {counted(result.num_objects, 'object')}, "
+        f"{counted(result.num_detections, 'detection')}; AP in percent"
     )
     yield from (_mean_line(one) for one in result.voc)
     if result.coco is not None:
@@ -42,12 +44,12 @@ def percent_below(value: float, floor: float) -> str:
 
 
 def _mean_line(one: "VocResult") -> str:
-    counted = sum(result.ap is not None for result in one.classes)
+    classes = counted(sum(result.ap is not None for result in one.classes), "class", "classes")
     interval = one.interval
     span = ""
     if interval is not None:
         span = f" ({100 * interval.level:g} % interval {percent(interval.low)} to {percent(interval.high)})"
-    return f"mean {one.metric} at IoU {one.iou_threshold:g}: {percent(one.mean_ap)}{span}, of {counted} classes"
+    return f"mean {one.metric} at IoU {one.iou_threshold:g}: {percent(one.mean_ap)}{span}, of {classes}"
 
 
 def _table(result: "EvaluationResult") -> Iterator[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ssd_detect.formats.video_head import VideoHead
     from ssd_detect.stages import StageTimes
     from ssd_detect.videos.job import VideoJob
-    from ssd_detect.videos.one import VideoOutcome
+    from ssd_detect.videos.outcome import VideoOutcome
 
 _STDOUT = Path("-")
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from ssd_detect.datasets.class_finding import check_known, class_ids_of, near_match, own_class_names, tell_near_names
 from ssd_detect.datasets.dataset import AnnotatedPicture, Dataset
-from ssd_detect.datasets.fitting import Tell, in_order, inside
 from ssd_detect.datasets.raw import Corners, RawDataset, RawObject, RawPicture, ReadRequest
 from ssd_detect.datasets.rules import ProblemLog
+from ssd_detect.formats.fitting import Tell, in_order, inside
 
 
 def assembled(raw: RawDataset, request: ReadRequest, log: ProblemLog) -> Dataset:

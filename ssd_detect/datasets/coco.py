@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ssd_detect.classes import BACKGROUND
 from ssd_detect.datasets.coco_layout import CocoPictures, is_of_split
 from ssd_detect.datasets.dataset import DatasetKind
-from ssd_detect.datasets.fitting import Tell
 from ssd_detect.datasets.raw import (
     Corners,
     RawDataset,
@@ -29,7 +28,8 @@ from ssd_detect.datasets.texts import read_text
 from ssd_detect.errors import SettingError
 from ssd_detect.formats.coco_images import PictureId, picture_id_of
 from ssd_detect.formats.file_reading import explained_reading
-from ssd_detect.formats.json_values import LARGEST, file_name, items, text, whole
+from ssd_detect.formats.fitting import Tell
+from ssd_detect.formats.json_values import LARGEST, file_name, items, parse_json, text, whole
 
 _YES = (1, True, "1", "true", "yes")
 _FLAGS = ("difficult", "iscrowd", "truncated")
@@ -45,13 +45,13 @@ def read_coco_dataset(path: Path, request: ReadRequest, log: ProblemLog) -> RawD
     if request.split is not None and not is_of_split(path, request.split):
         raise SettingError(f"{path}: is not of the split {request.split!r} by its name; a COCO file is one split")
     with explained_reading(path):
-        value = _parsed(read_text(path, log))
+        value = parse_json(read_text(path, log), with_nan=True)  # an object with NaN is told, and only that goes
         images, annotations = items(value, "images"), items(value, "annotations")
         categories = _categories(value, path, log)
     places = CocoPictures(path, request.pictures)
     looked_in = ", ".join(map(str, places.bases))
     pictures = _pictures(images, places, path, log)
-    names = {entry["id"]: _name(entry) for entry in images if _is_usable(entry)}
+    names = {entry["id"]: _name(entry) for entry in reversed(images) if _is_usable(entry)}  # of an id's first entry
     reader = _ObjectReader(categories, names, path, log)
     objects: dict[PictureId, list[RawObject]] = {picture_id: [] for picture_id in names}
     for number, entry in enumerate(annotations, 1):
@@ -61,16 +61,6 @@ def read_coco_dataset(path: Path, request: ReadRequest, log: ProblemLog) -> RawD
     found = [one._replace(objects=objects[picture_id]) for picture_id, one in pictures.items() if one is not None]
     check_found(request, found, len(images), looked_in, log)
     return RawDataset(DatasetKind.COCO, found, (BACKGROUND, *dict.fromkeys(categories.values())))
-
-
-def _parsed(content: str) -> Any:
-    """NaN is let through: it is told by object, and only those go."""
-    try:
-        return json.loads(content)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from error
 
 
 def _categories(value: Any, path: Path, log: ProblemLog) -> dict[int, str]:

@@ -84,8 +84,8 @@ def check_found(
     if num_annotations and not pictures:
         first = next((f" ({p.file.name}: {p.text})" for p in log.in_order() if p.treatment is Treatment.SKIPPED), "")
         raise FormatError(
-            f"{request.path}: none of its {num_annotations} annotated pictures can be used{first}; looked in {places}; "
-            "name the folder of the pictures with --pictures"
+            f"{request.path}: none of its {num_annotations} annotated pictures can be used{first}; looked "
+            f"in {places}; name the folder of the pictures with --pictures, which ssd-detect dataset has"
         )
 
 

@@ -1,30 +1,10 @@
-"""Texts that people and tools have written: any encoding that can be told, in or out of XML."""
+"""Text files that people and tools have written, and how they begin."""
 
-import errno
-import re
 from pathlib import Path
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
 
 from ssd_detect.datasets.rules import ProblemLog
-from ssd_detect.filetypes import other_than_file
-
-MOST_XML_BYTES = 64 * 2**20
-"""A larger XML file is refused: an object takes about 300 bytes, so this is some 200,000 in one picture."""
-
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-
-
-def read_regular(path: Path, most: int = -1) -> bytes:
-    """The first `most` bytes of a regular file, or all.
-
-    Raises:
-        OSError: it cannot be read, or is a pipe or device, whose reading may never end.
-    """
-    if other := other_than_file(path):
-        raise OSError(errno.EINVAL, f"is a {other}, expected a file", str(path))
-    with path.open("rb") as file:
-        return file.read(most)
+from ssd_detect.formats.file_reading import read_regular
+from ssd_detect.formats.xml_text import decoded
 
 
 def head_of(path: Path, most: int) -> bytes:
@@ -42,59 +22,9 @@ def head_of(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, log: ProblemLog) -> str:
-    """The text of a file, without a mark of byte order.
+    """The text of a file, without a mark of byte order; a guess at its encoding is a problem.
 
     Raises:
         OSError: as `read_regular`.
     """
-    return decoded(read_regular(path), path, log)
-
-
-def decoded(data: bytes, path: Path, log: ProblemLog) -> str:
-    """UTF-16 where a mark says so, else UTF-8, else, with a problem, Latin-1, in which all bytes have a meaning."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        log.add("encoding", path, f"byte {error.start} is no UTF-8, and the file does not say what it is")
-        return data.decode("latin-1")
-
-
-def parse_xml(data: bytes, path: Path, log: ProblemLog) -> Element:
-    """The outermost element of an XML file.
-
-    A file that declares entities is refused: none of the tools writes some, and nested ones take any amount of memory
-    (the "billion laughs"). So nothing is ever fetched or expanded.
-
-    Raises:
-        ValueError: not XML, declares entities, or too large.
-    """
-    if len(data) > MOST_XML_BYTES:
-        raise ValueError(f"has {len(data):,} bytes, expected at most {MOST_XML_BYTES:,}")
-    builder = TreeBuilder()
-    parser = expat.ParserCreate("utf-8")  # whatever the file declares: it is decoded by then
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.data
-    parser.EntityDeclHandler = _refuse_entity
-    try:
-        parser.Parse(_xml_text(data, path, log).encode("utf-8", errors="replace"), True)
-    except expat.ExpatError as error:
-        raise ValueError(f"is not XML: {error}") from error
-    return builder.close()
-
-
-def _xml_text(data: bytes, path: Path, log: ProblemLog) -> str:
-    declared = _DECLARED.match(data)
-    name = declared.group(1).decode("ascii") if declared else "utf-8"
-    if name.lower() in ("utf-8", "utf8", "utf-16"):  # UTF-16 could not be matched as bytes: the declaration is wrong
-        return decoded(data, path, log)
-    try:
-        return data.decode(name)
-    except (LookupError, UnicodeDecodeError) as error:
-        raise ValueError(f"is not XML: it declares the encoding {name}, but {error}") from error
-
-
-def _refuse_entity(name: str, *_: object) -> None:
-    raise ValueError(f"declares the entity {name!r}, which no annotation needs")
+    return decoded(read_regular(path), lambda text: log.add("encoding", path, text))

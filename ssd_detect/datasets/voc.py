@@ -6,15 +6,12 @@ then they are edges and not numbers of pixels. Both are decided once for all of 
 counts from 0 if more boxes begin at 0 than at 1, since boxes that touch the left or top border begin there.
 """
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
-from xml.etree.ElementTree import Element
 
 from ssd_detect.datasets.dataset import DatasetKind
-from ssd_detect.datasets.fitting import Tell, in_order, shown
 from ssd_detect.datasets.listing import pictures_below
 from ssd_detect.datasets.raw import (
     Corners,
@@ -27,13 +24,9 @@ from ssd_detect.datasets.raw import (
     size_or_problem,
 )
 from ssd_detect.datasets.rules import ProblemLog
-from ssd_detect.datasets.texts import parse_xml, read_regular
 from ssd_detect.datasets.voc_layout import VocPlace, annotation_files, split_keys
-from ssd_detect.formats.file_names import text_to_name
-from ssd_detect.formats.json_values import LARGEST
-
-_CORNERS = ("xmin", "ymin", "xmax", "ymax")
-_YES = ("1", "true", "yes")
+from ssd_detect.formats.fitting import Tell, shown
+from ssd_detect.formats.voc_annotation import AnnotationError, VocAnnotation
 
 
 def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDataset:
@@ -44,7 +37,7 @@ def read_voc(place: VocPlace, request: ReadRequest, log: ProblemLog) -> RawDatas
         FormatError: no picture can be used.
     """
     folder = request.pictures or place.pictures
-    annotations, pictures = annotation_files(place), pictures_below(folder)
+    annotations, pictures = annotation_files(place, log), pictures_below(folder)
     keys = _keys(place, request, annotations, pictures, log)
     matching = _Matching(folder, pictures, annotations)
     read = [one for key in keys if (one := matching.read(key, log)) is not None]
@@ -115,14 +108,14 @@ class _Matching:
         if annotation is None:
             self._tell_alone(key, candidates, log)
             return None
-        root = _root(annotation, log)
-        path = None if root is None else self._picture_of(annotation, root, candidates, log)
+        content = _annotation(annotation, log)
+        path = None if content is None else self._picture_of(annotation, content, candidates, log)
         size = None if path is None else size_or_problem(path, log)
-        if root is None or path is None or size is None:
+        if content is None or path is None or size is None:
             return None
         name = path.relative_to(self._folder).as_posix()
-        compare_sizes(_stated_size(root), size, annotation, name, log)
-        return RawPicture(path, name, size, annotation, _objects(root, annotation, name, log))
+        compare_sizes(content.size, size, annotation, name, log)
+        return RawPicture(path, name, size, annotation, _objects(content, annotation, name, log))
 
     def _tell_alone(self, key: str, candidates: list[Path], log: ProblemLog) -> None:
         if not candidates:
@@ -131,8 +124,10 @@ class _Matching:
             if path not in self._owners:  # not one that `<filename>` has found
                 log.add("annotation-missing", path, "no XML file has its name")
 
-    def _picture_of(self, annotation: Path, root: Element, candidates: list[Path], log: ProblemLog) -> Path | None:
-        stated = PurePath(text_to_name((root.findtext("filename") or "").strip()).replace("\\", "/")).name
+    def _picture_of(
+        self, annotation: Path, content: VocAnnotation, candidates: list[Path], log: ProblemLog
+    ) -> Path | None:
+        stated = PurePath(content.filename.strip().replace("\\", "/")).name
         path = next((p for p in candidates if p.name == stated), None)
         if path is None and candidates:
             path = candidates[0]
@@ -151,72 +146,33 @@ class _Matching:
         return path
 
 
-def _root(path: Path, log: ProblemLog) -> Element | None:
+def _annotation(path: Path, log: ProblemLog) -> VocAnnotation | None:
     try:
-        data = read_regular(path)
-        if not data.strip():
-            log.add("annotation-empty", path, "holds nothing (0 bytes, or blanks)")
-            return None
-        root = parse_xml(data, path, log)
-    except (OSError, ValueError) as error:
-        log.add("annotation-damaged", path, getattr(error, "strerror", None) or str(error))
-        return None
-    if root.tag != "annotation":
-        log.add("annotation-foreign", path, f"its outermost element is {root.tag!r}, expected annotation")
-        return None
-    return root
+        return VocAnnotation(path, lambda text: log.add("encoding", path, text))
+    except AnnotationError as error:
+        log.add(error.kind, path, str(error))
+    except OSError as error:
+        log.add("annotation-damaged", path, error.strerror or str(error))
+    return None
 
 
-def _stated_size(root: Element) -> tuple[int, int] | None:
-    width, height = (_number(root.findtext(f"size/{tag}")) for tag in ("width", "height"))
-    return None if width is None or height is None else (int(width), int(height))
+def _objects(annotation: VocAnnotation, path: Path, name: str, log: ProblemLog) -> list[RawObject]:
+    def tell_of(number: int) -> Tell:
+        return lambda kind, text: log.add(kind, path, f"{name}: {text}", number)
 
-
-def _number(text: str | None) -> float | None:
-    """The number, finite and of a size that can be; else None."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and abs(value) <= LARGEST else None
-
-
-def _objects(root: Element, path: Path, name: str, log: ProblemLog) -> list[RawObject]:
     found = []
-    for number, element in enumerate(root.findall("object"), 1):
-
-        def tell(kind: str, text: str, number: int = number) -> None:
-            log.add(kind, path, f"{name}: {text}", number)
-
-        class_name = (element.findtext("name") or "").strip()
-        corners = _corners(element, tell)
-        if not class_name:
+    for one in annotation.objects(tell_of):
+        class_name, tell = one.class_name.strip(), tell_of(one.number)
+        _tell_thin(one.corners, tell)
+        if class_name:
+            box, flags = one.corners, {"difficult": one.difficult, "truncated": one.truncated}
+            found.append(RawObject(one.number, class_name, box, **flags))
+        else:
             tell("class-missing", "has no <name>")
-        elif corners is not None:
-            difficult, truncated = (_flag(element, tag, tell) for tag in ("difficult", "truncated"))
-            found.append(RawObject(number, class_name, corners, difficult=difficult, truncated=truncated))
     return found
 
 
-def _corners(element: Element, tell: Tell) -> Corners | None:
-    texts = [element.findtext(f"bndbox/{tag}") for tag in _CORNERS]
-    if any(text is None or not text.strip() for text in texts):
-        missing = [tag for tag, text in zip(_CORNERS, texts, strict=True) if text is None or not text.strip()]
-        tell("box-missing", f"has no {', '.join(missing)} in <bndbox>")
-        return None
-    numbers = [v for text in texts if (v := _number(text)) is not None]
-    if len(numbers) < len(_CORNERS):
-        tell("box-not-numbers", f"its box is {', '.join(repr((text or '').strip()) for text in texts)}")
-        return None
-    xmin, ymin, xmax, ymax = in_order((numbers[0], numbers[1], numbers[2], numbers[3]), tell)
+def _tell_thin(corners: Corners, tell: Tell) -> None:
+    xmin, ymin, xmax, ymax = corners
     if xmin == xmax or ymin == ymax:
-        tell("box-thin", f"box {shown((xmin, ymin, xmax, ymax))} is one pixel {'wide' if xmin == xmax else 'high'}")
-    return xmin, ymin, xmax, ymax
-
-
-def _flag(element: Element, tag: str, tell: Tell) -> bool:
-    text = (element.findtext(tag) or "").strip()
-    value = text.lower() in _YES
-    if text not in ("", "0", "1"):
-        tell("flag-odd", f"{tag} is {text!r}, expected 0 or 1; taken for {int(value)}")
-    return value
+        tell("box-thin", f"box {shown(corners)} is one pixel {'wide' if xmin == xmax else 'high'}")

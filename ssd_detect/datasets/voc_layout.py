@@ -87,9 +87,16 @@ def _holds_annotations(folder: Path, *, below: bool = True) -> bool:
     return False
 
 
-def annotation_files(place: VocPlace) -> dict[str, Path]:
-    """Place below `annotations`, without suffix -> XML file."""
-    return {stem_key(p, place.annotations): p for p in files_below(place.annotations) if p.suffix.lower() == ".xml"}
+def annotation_files(place: VocPlace, log: ProblemLog) -> dict[str, Path]:
+    """Place below `annotations`, without suffix -> XML file; the first of several, which may be `a.XML` and `a.xml`."""
+    found: dict[str, Path] = {}
+    for path in files_below(place.annotations):
+        if (
+            path.suffix.lower() == ".xml"
+            and (first := found.setdefault(stem_key(path, place.annotations), path)) != path
+        ):
+            log.add("picture-twice", path, f"its picture belongs to {first.name} already")
+    return found
 
 
 def split_keys(place: VocPlace, split: str, known: Container[str], log: ProblemLog) -> list[str]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from ssd_detect.classes import BACKGROUND
 from ssd_detect.counting import counted
 from ssd_detect.datasets.dataset import DatasetKind
-from ssd_detect.datasets.fitting import Tell
 from ssd_detect.datasets.raw import (
     Corners,
     RawDataset,
@@ -26,6 +25,7 @@ from ssd_detect.datasets.texts import read_text
 from ssd_detect.datasets.yolo_layout import YoloPlace, label_file, looks_like_labels
 from ssd_detect.errors import SettingError
 from ssd_detect.filetypes import other_than_file
+from ssd_detect.formats.fitting import Tell
 from ssd_detect.media.sources.folders import exists
 
 _MOST_SHARE = 2.0  # a number above it is one of pixels

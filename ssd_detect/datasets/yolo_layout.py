@@ -196,8 +196,12 @@ def _pictures_at(place: Path, base: Path, log: ProblemLog) -> list[Path]:
     if place.is_dir():
         return [p for paths in pictures_below(place).values() for p in paths]
     with explained_reading(place):
-        lines = [line.strip() for line in read_text(place, log).splitlines() if line.strip()]
-    return [_listed(line, place, base) for line in lines]
+        lines = [line.strip() for line in read_text(place, log).splitlines()]
+    listed: dict[Path, int] = {}
+    for number, line in enumerate(lines, 1):
+        if line and listed.setdefault(_listed(line, place, base), number) != number:
+            log.add("split-twice", place, f"{line!r} stands there twice", number)
+    return [*listed]
 
 
 def _listed(line: str, place: Path, base: Path) -> Path:

@@ -105,6 +105,13 @@ def _check(compared: Compared) -> None:
     numbers = {len(compared.pictures), compared.truth.num_pictures, compared.predictions.num_pictures}
     if highest >= len(compared.class_names) or len(numbers) > 1:
         raise ValueError("its columns contradict each other; evaluate again")
+    for name, table in (("truth", compared.truth), ("predictions", compared.predictions)):
+        if not np.isfinite(table.boxes).all():
+            raise ValueError(f"a box of its {name} is not finite; evaluate again")
+    scores = compared.predictions.score
+    outside = scores[~((scores >= 0) & (scores <= 1))]  # NaN too
+    if outside.size:
+        raise ValueError(f"holds the score {outside[0]:g}, expected a number from 0 to 1; evaluate again")
 
 
 def compare_runs(

@@ -18,6 +18,7 @@ class Found:
         failures: names of pictures that were to be looked at and cannot be read.
         saved_threshold: of saved detections: the highest score threshold that they were saved with; None where nothing
             tells.
+        unknown_classes: that saved detections name, and neither a list of classes nor the data set does.
     """
 
     class_names: tuple[str, ...]
@@ -25,3 +26,4 @@ class Found:
     provenance: Provenance | None
     failures: tuple[str, ...] = ()
     saved_threshold: float | None = None
+    unknown_classes: tuple[str, ...] = ()

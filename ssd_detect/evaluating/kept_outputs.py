@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssd_detect.arrays import Floats
+from ssd_detect.arrays import Flags, Floats, Integers
 from ssd_detect.boxes.anchors import make_anchors
 from ssd_detect.boxes.outputs import OutputDecoder
 from ssd_detect.boxes.profiles import resolved
@@ -87,15 +87,25 @@ def _detections(
     for i, picture in enumerate(raw.header.pictures):
         numbers, scores, offsets = raw.outputs(i)
         with explained_reading(f"{raw.path}: {picture.name}"):
-            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(anchors):
-                raise ValueError(f"its anchors are not those of an SSD of {len(anchors)} anchors")
-            if (np.diff(numbers) <= 0).any():
-                raise ValueError("its anchors are not ascending, expected each at most once")
-            outside = scores[(scores < 0) | (scores > _MOST_SCORE)]
-            if outside.size:
-                raise ValueError(f"holds the score {outside[0]:g}, expected a number from 0 to 1")
+            _check(numbers, scores, offsets, len(anchors))
             if cut is not None:
                 scores = scores[:, cut]
                 scores /= scores.sum(axis=1, keepdims=True)  # what a softmax over these classes alone gives
             found = decode(scores, offsets, anchors[numbers], (picture.width, picture.height))
         yield picture.name, replace(found, best_guess=None)  # its anchor may have been left out
+
+
+def _check(numbers: Integers, scores: Floats, offsets: Floats, num_anchors: int) -> None:
+    """Refuse what no network has given: none that a softmax follows scores NaN in one class and a number in another."""
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < num_anchors:
+        raise ValueError(f"its anchors are not those of an SSD of {num_anchors} anchors")
+    if (np.diff(numbers) <= 0).any():
+        raise ValueError("its anchors are not ascending, expected each at most once")
+    _check_values(numbers, scores, (scores >= 0) & (scores <= _MOST_SCORE), "score", "a number from 0 to 1")
+    _check_values(numbers, offsets, np.isfinite(offsets), "offset", "a finite number")
+
+
+def _check_values(numbers: Integers, values: Floats, fits: Flags, name: str, expected: str) -> None:
+    if not fits.all():
+        row, column = np.argwhere(~fits)[0]
+        raise ValueError(f"holds the {name} {values[row, column]:g} of anchor {numbers[row]}, expected {expected}")

@@ -98,6 +98,9 @@ class RawHeader:
         names = items(value, "class_names")
         if len(names) < 2 or not all(isinstance(name, str) for name in names):
             raise ValueError("'class_names' is no list of at least two names")
+        floor = number(value, "floor")
+        if not 0 <= floor <= 1:
+            raise ValueError(f"'floor' is {floor:g}, expected a number from 0 to 1")
         return cls(
             checkpoint_name=text(checkpoint, "name"),
             checkpoint_sha256=text(checkpoint, "sha256"),
@@ -106,7 +109,7 @@ class RawHeader:
             anchor_rounding=AnchorRounding(text(value, "anchor_rounding")),
             anchor_clip=AnchorClip(text(value, "anchor_clip")),
             profile=Profile(text(value, "profile")),
-            floor=number(value, "floor"),
+            floor=floor,
             pictures=tuple(map(_raw_picture, items(value, "pictures"))),
             precision=Arithmetic(value.get("arithmetic", Arithmetic.FLOAT32)),
         )

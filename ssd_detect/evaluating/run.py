@@ -7,8 +7,8 @@ data set ─┬─► network (journal, resume) ─► detections.jsonl ─┐
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -32,6 +32,7 @@ from ssd_detect.evaluation.bootstrap import BootstrapSettings
 from ssd_detect.evaluation.evaluate import EvaluationSettings, evaluate
 from ssd_detect.evaluation.results import EvaluationResult
 from ssd_detect.formats.jsonl import open_json_lines
+from ssd_detect.formats.provenance import Provenance
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.reporting.details import FindingSettings, ReportDetails, RunFacts
 
@@ -78,7 +79,10 @@ class Evaluation:
         dataset = open_dataset(settings.dataset, split=settings.split)
         check_inputs(settings, dataset)
         if not dataset.pictures:
-            raise FormatError(f"{settings.dataset}: has no picture that can be used; see ssd-detect dataset check")
+            where = "" if settings.split is None else f" in the split {settings.split!r}"
+            raise FormatError(
+                f"{settings.dataset}: has no picture that can be used{where}; see ssd-detect dataset check"
+            )
         kept = dataset.pictures[: settings.limit]
         return cls(replace(dataset, pictures=kept), settings, dataset.pictures[len(kept) :])
 
@@ -101,7 +105,7 @@ class Evaluation:
         settings, dataset = self.settings, self.dataset
         if settings.from_raw is not None:
             raw = stack.enter_context(open_raw(settings.from_raw))
-            return self._written(found_in_outputs(raw, settings.checkpoint, settings.detection))
+            return found_in_outputs(raw, settings.checkpoint, settings.detection)
         if settings.predictions is not None:
             return found_in_predictions(
                 settings.predictions,
@@ -112,35 +116,42 @@ class Evaluation:
         folder = settings.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ssd-detect-")))
         return NetworkRun(dataset.pictures, settings, folder, hooks).run()
 
-    def _written(self, found: Found) -> Found:
-        """The same; while its pictures are read, they are written into the folder of the results."""
+    @contextmanager
+    def _keeping(self, provenance: Provenance | None) -> Iterator[Callable[[str, Detections], None]]:
+        """What takes a picture that counts: detections of kept outputs go into the folder of the results."""
         folder = self.settings.folder
-        if folder is None or found.provenance is None:
-            return found
-        path, provenance = folder / PREDICTIONS, found.provenance
-
-        def written() -> Iterator[tuple[str, Detections]]:
-            with open_json_lines(path, provenance, overwrite=self.settings.overwrites) as lines:
-                for name, detections in found.pictures:
-                    lines.append(PictureRecord(name, PurePosixPath(name), detections))
-                    yield name, detections
-
-        return replace(found, pictures=written())
+        if folder is None or self.settings.from_raw is None or provenance is None:
+            yield lambda name, detections: None
+            return
+        with open_json_lines(folder / PREDICTIONS, provenance, overwrite=self.settings.overwrites) as lines:
+            yield lambda name, detections: lines.append(PictureRecord(name, PurePosixPath(name), detections))
 
     def _compare(self, found: Found) -> Evaluated:
         settings, pictures, names = self.settings, self.dataset.pictures, found.class_names
         wanted = wanted_classes(settings.detection, names)
         truth = truth_of(pictures, self.dataset.class_names, names, wanted)
         rows = PredictionRows(PictureNumbers(self.dataset.root, pictures, self.beyond), wanted)
-        for name, detections in found.pictures:
-            rows.add(name, detections)
-        if rows.foreign and not rows.numbers:
-            raise FormatError(f"no picture of the detections is one of the data set: {self._reason(rows.foreign[0])}")
+        with self._keeping(found.provenance) as keep:
+            for name, detections in found.pictures:
+                if self._counts(rows, name, detections):
+                    keep(name, detections)
+            self._check_some_count(rows)
         predictions = rows.table(len(pictures))
         result = evaluate(truth.table, predictions, names, numbers_wanted(settings))
-        notes = (*result.notes, *truth.notes(), *_threshold_notes(found), *self._notes(rows, found.failures))
+        notes = (*result.notes, *truth.notes(), *_notes_of_source(found), *self._notes(rows, found.failures))
         details = ReportDetails(self._facts(found), names, truth.table, predictions, pictures, _findings(settings))
         return Evaluated(replace(result, notes=notes), details)
+
+    def _counts(self, rows: PredictionRows, name: str, detections: Detections) -> bool:
+        source = self.settings.from_raw or self.settings.predictions
+        try:
+            return rows.add(name, detections)
+        except FormatError as error:
+            raise error if source is None else FormatError(f"{source}: {error}") from error
+
+    def _check_some_count(self, rows: PredictionRows) -> None:
+        if rows.foreign and not rows.numbers:
+            raise FormatError(f"no picture of the detections is one of the data set: {self._reason(rows.foreign[0])}")
 
     def _notes(self, rows: PredictionRows, failures: Sequence[str]) -> Iterator[str]:
         """What is to be known about the pictures, a sentence each."""
@@ -168,7 +179,8 @@ class Evaluation:
             told = {PurePosixPath(word).name for word in text.replace(",", " ").split()}  # COCO: one file has all
             if Path(file).stem == name.stem or name.name in told:
                 return f"{foreign.file}: reading the data set left it out: {file}: {text}"
-        return foreign.reason
+        of_split = "" if self.settings.split is None else f"; only its split {self.settings.split!r} counts"
+        return f"{foreign.reason}{of_split}"
 
     def _problem_notes(self) -> Iterator[str]:
         counts = Counter(one.treatment for one in self.dataset.problems if one.treatment is not Treatment.KEPT)
@@ -191,7 +203,12 @@ class Evaluation:
         )
 
 
-def _threshold_notes(found: Found) -> Iterator[str]:
+def _notes_of_source(found: Found) -> Iterator[str]:
+    if found.unknown_classes:
+        yield (
+            f"The data set has none of these classes of the detections: {', '.join(found.unknown_classes)}; no list "
+            "tells whether they are right; --classes-file names all that could be found."
+        )
     if found.saved_threshold is not None and found.saved_threshold > WHOLE_CURVES_FROM:
         yield (
             f"The detections were saved with score threshold {found.saved_threshold:g}: what scored less is missing "

@@ -1,6 +1,6 @@
 """Detections that `image --format jsonl`, `--json` or `--format coco` has saved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from ssd_detect.formats.jsonl import SCHEMA, read_json_lines_file
 from ssd_detect.formats.provenance import Provenance
 from ssd_detect.model.manifest import manifest
 from ssd_detect.settings import DetectionSettings
+
+_MOST_CLASSES = 100_000
+"""A class number above it is damage; all below it would be given names."""
 
 
 def found_in_predictions(
@@ -42,9 +45,16 @@ def found_in_predictions(
         records = list(read_coco_file(path, class_names, coco_images))
         names = records[0].detections.class_names if records else class_names or tuple(dataset_names)
         return Found(names, _pairs(records), None, saved_threshold=_threshold_of_coco(path))
-    names = class_names or _known_names(first) or _names_in_lines(path, dataset_names)
-    pairs = _pairs(read_json_lines_file(path, names))
-    return Found(names, pairs, _provenance(path, first), saved_threshold=_threshold_of_lines(path))
+    known = class_names or _known_names(first)
+    in_lines = {} if known else _names_by_number(path)
+    names = known or _with_names_of(dataset_names, in_lines)
+    return Found(
+        names,
+        _pairs(read_json_lines_file(path, names)),
+        _provenance(path, first),
+        saved_threshold=_threshold_of_lines(path),
+        unknown_classes=_others(in_lines.values(), dataset_names),
+    )
 
 
 def _pairs(records: Any) -> Iterator[tuple[str, Detections]]:
@@ -53,12 +63,12 @@ def _pairs(records: Any) -> Iterator[tuple[str, Detections]]:
 
 def _first_line(path: Path) -> Any | None:
     """The first object of JSON lines; None where the file is another kind of JSON."""
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         line = next(lines, "")
         if not line.strip():
             raise ValueError("holds no detections; expected JSON lines or COCO JSON, as image writes them")
     try:
-        value = parse_json(line)
+        value = parse_json(line, with_nan=True)  # which is told with its line when that is read
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("schema") == SCHEMA else None
@@ -67,13 +77,13 @@ def _first_line(path: Path) -> Any | None:
 def _threshold_of_coco(path: Path) -> float | None:
     """As `info` of a COCO file of ours tells; None for a list of results, and for files of others."""
     with explained_reading(path):
-        value = parse_json(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_text(encoding="utf-8-sig"), with_nan=True)
     return _told_threshold(value.get("info")) if isinstance(value, dict) else None
 
 
 def _threshold_of_lines(path: Path) -> float | None:
     """The highest of all lines, which may come from several runs."""
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         return max((told for line in lines if (told := _threshold_of_line(line)) is not None), default=None)
 
 
@@ -92,6 +102,7 @@ def _told_threshold(value: Any) -> float | None:
     of_classes = chosen.get("classes")
     told = [chosen.get("score"), *(of_classes.values() if isinstance(of_classes, dict) else ())]
     numbers = [float(one) for one in told if isinstance(one, int | float) and not isinstance(one, bool)]
+    numbers = [one for one in numbers if 0 <= one <= 1]  # not NaN
     return max(numbers, default=None)
 
 
@@ -101,18 +112,35 @@ def _known_names(line: Any) -> tuple[str, ...] | None:
     return entry.spec.class_names if entry is not None else None
 
 
-def _names_in_lines(path: Path, dataset_names: Sequence[str]) -> tuple[str, ...]:
+def _with_names_of(dataset_names: Sequence[str], by_id: Mapping[int, str]) -> tuple[str, ...]:
     """Class names at their numbers, as far as they occur; the others are the data set's that do not in any spelling."""
-    by_id: dict[int, str] = {}
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            for row in map(row_of, items(parse_json(line), "detections")):
-                if by_id.setdefault(row.class_id, row.class_name) != row.class_name:
-                    raise ValueError(f"class {row.class_id} is {by_id[row.class_id]!r} and {row.class_name!r}")
-    unknown = ids_by_name(dataset_names, (BACKGROUND, *by_id.values())) < 0
-    others = iter([name for name, alone in zip(dataset_names, unknown, strict=True) if alone])
+    others = iter(_others(dataset_names[1:], (BACKGROUND, *by_id.values())))
     names = [by_id.get(i) or next(others, f"class {i}") for i in range(1, max(by_id, default=0) + 1)]
     return (BACKGROUND, *names, *others)
+
+
+def _others(names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The names that `known`, background first, has in no spelling."""
+    listed = tuple(names)
+    ids = ids_by_name((BACKGROUND, *listed), known)[1:]
+    return tuple(name for name, class_id in zip(listed, ids.tolist(), strict=True) if class_id < 0)
+
+
+def _names_by_number(path: Path) -> dict[int, str]:
+    """Class number -> class name, of the detections in the lines: one to one."""
+    by_id: dict[int, str] = {}
+    ids: dict[str, int] = {}
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for line_number, line in enumerate(lines, 1):
+            with explained_reading(f"{path}, line {line_number}"):
+                for row in map(row_of, items(parse_json(line), "detections")):
+                    if not 1 <= row.class_id <= _MOST_CLASSES:
+                        raise ValueError(f"class number {row.class_id}, expected 1 to {_MOST_CLASSES}")
+                    if (name := by_id.setdefault(row.class_id, row.class_name)) != row.class_name:
+                        raise ValueError(f"class {row.class_id} is {row.class_name!r}, and {name!r} before")
+                    if (number := ids.setdefault(row.class_name, row.class_id)) != row.class_id:
+                        raise ValueError(f"class {row.class_name!r} has number {row.class_id}, and {number} before")
+    return by_id
 
 
 def _provenance(path: Path, line: Any) -> Provenance:

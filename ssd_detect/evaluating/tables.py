@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ssd_detect.arrays import Flags, Integers
+from ssd_detect.arrays import Doubles, Flags, Integers
 from ssd_detect.classes import find_class_ids
 from ssd_detect.datasets.dataset import AnnotatedPicture
 from ssd_detect.detections import Detections
 from ssd_detect.errors import FormatError, OutputError, UnknownClassError
 from ssd_detect.evaluation.tables import PredictionTable, TruthTable
 from ssd_detect.formats.coco_images import AnnotationFile, PictureIds
-from ssd_detect.formats.rounding import rounded_rows
+from ssd_detect.formats.rounding import rounded_boxes, rounded_scores
 
 _MOST_CLASSES_NAMED = 5
 
@@ -151,13 +151,16 @@ class PredictionRows:
 
     def __init__(self, numbers: PictureNumbers, wanted: Flags) -> None:
         self._numbers, self._wanted = numbers, wanted
-        self._parts: dict[int, tuple[Integers, list[float], list[tuple[float, float, float, float]]]] = {}
+        self._parts: dict[int, tuple[Integers, Doubles, Doubles]] = {}
         self.foreign: list[Foreign] = []
 
-    def add(self, file: str, found: Detections) -> None:
+    def add(self, file: str, found: Detections) -> bool:
         """Take what was found in a picture; one that the data set does not have is noted in `foreign`.
 
         Nothing is said of one beyond the limit.
+
+        Returns:
+            Whether the picture counts.
 
         Raises:
             FormatError: a picture twice, or of another size.
@@ -166,13 +169,13 @@ class PredictionRows:
             number = self._numbers.find(file, found.size)
         except OutputError as error:
             self.foreign.append(Foreign(file, str(error)))
-            return
+            return False
         if number is None:
-            return
+            return False
         if number in self._parts:
             raise FormatError(f"{file}: has detections twice, expected once")
-        rows = rounded_rows(found)
-        self._parts[number] = (found.class_ids, [row.score for row in rows], [row.box for row in rows])
+        self._parts[number] = (found.class_ids, rounded_scores(found), rounded_boxes(found))
+        return True
 
     @property
     def numbers(self) -> set[int]:
@@ -188,8 +191,8 @@ class PredictionRows:
         return PredictionTable(
             picture=np.repeat(np.array([number for number, *_ in parts], np.int64), counts)[kept],
             class_id=class_id[kept],
-            boxes=np.array([box for *_, boxes in parts for box in boxes], np.float64).reshape(-1, 4)[kept],
-            score=np.array([score for _, _, scores, _ in parts for score in scores], np.float64)[kept],
+            boxes=_joined([boxes for *_, boxes in parts], np.float64, (0, 4))[kept],
+            score=_joined([scores for _, _, scores, _ in parts], np.float64)[kept],
             num_pictures=num_pictures,
         )
 

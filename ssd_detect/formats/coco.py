@@ -227,7 +227,8 @@ def read_coco_file(
         FormatError: a file is missing or damaged, or the pictures and categories of the results are not there.
     """
     with explained_reading(path):
-        annotations, results = _parts(parse_json(path.read_text(encoding="utf-8")), path, coco_images)
+        value = parse_json(path.read_text(encoding="utf-8-sig"), with_nan=True)  # told with its picture
+        annotations, results = _parts(value, path, coco_images)
         of_picture = _by_picture(results, annotations)
         class_names = annotations.class_names if class_names is None else class_names
         class_ids = _class_ids(annotations, class_names)

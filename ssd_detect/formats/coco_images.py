@@ -50,7 +50,7 @@ class AnnotationFile:
             FormatError: missing, damaged, or no COCO annotation file.
         """
         with explained_reading(path):
-            return cls.of(parse_json(path.read_text(encoding="utf-8")), path)
+            return cls.of(parse_json(path.read_text(encoding="utf-8-sig")), path)
 
     @classmethod
     def of(cls, value: Any, path: Path) -> "AnnotationFile":
@@ -64,8 +64,7 @@ class AnnotationFile:
             file_name(entry, "file_name")
         if len({picture_id for picture_id, _ in pictures}) < len(pictures):
             raise ValueError("two of its pictures have the same id")
-        categories = tuple((whole(entry, "id"), text(entry, "name")) for entry in items(value, "categories"))
-        return cls(path, pictures, categories)
+        return cls(path, pictures, tuple(_categories(value).items()))
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -104,6 +103,16 @@ class AnnotationFile:
                 f"not: {_listed(missing)}; leave them out with --exclude-class, or name those to find with --class"
             )
         return {name: category_id for name, category_id in found.items() if category_id is not None}
+
+
+def _categories(value: Any) -> dict[int, str]:
+    """Id -> name; raises ValueError where an id has two names."""
+    found: dict[int, str] = {}
+    for entry in items(value, "categories"):
+        category_id, name = whole(entry, "id"), text(entry, "name")
+        if found.setdefault(category_id, name) != name:
+            raise ValueError(f"category {category_id} is both {found[category_id]!r} and {name!r}")
+    return found
 
 
 class PictureIds:

@@ -56,7 +56,7 @@ def read_csv(settings: ReadSettings) -> Iterator[ReadRecord]:
         FormatError: the file is missing or damaged, or is of a checkpoint with other classes.
     """
     path = settings.folder / _FILE_NAME
-    with explained_reading(path), path.open(encoding="utf-8", newline="") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="") as lines:
         for picture, rows in groupby(csv_rows(lines, HEADER), lambda row: row[: len(_PICTURE_HEADER)]):
             found = detections_in(rows)
             file, width, height = picture

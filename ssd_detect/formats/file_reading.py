@@ -1,10 +1,12 @@
 """Finding and opening files of results, with one clear error for what is wrong with them."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from ssd_detect.errors import FormatError
+from ssd_detect.filetypes import other_than_file
 
 
 @contextmanager
@@ -22,6 +24,18 @@ def explained_reading(place: object) -> Iterator[None]:
         raise FormatError(f"{place}: is not UTF-8 text (byte {error.start})") from error
     except ValueError as error:
         raise FormatError(f"{place}: {error}") from error
+
+
+def read_regular(path: Path, most: int = -1) -> bytes:
+    """The first `most` bytes of a regular file, or all.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or device, whose reading may never end.
+    """
+    if other := other_than_file(path):
+        raise OSError(errno.EINVAL, f"is a {other}, expected a file", str(path))
+    with path.open("rb") as file:
+        return file.read(most)
 
 
 def own_files(folder: Path, suffix: str) -> list[tuple[PurePosixPath, Path]]:

@@ -60,7 +60,7 @@ def read_frame_csv(path: Path, class_names: Sequence[str]) -> Iterator[FrameReco
     Raises:
         FormatError: the file is missing or damaged, or is of a checkpoint with other classes.
     """
-    with explained_reading(path), path.open(encoding="utf-8", newline="") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="") as lines:
         for leading, rows in groupby(csv_rows(lines, FRAMES_HEADER), lambda row: row[: len(_FRAME_HEADER)]):
             with explained_reading(f"{path}: {leading[0]}, frame {leading[1]}"):
                 record = _record(leading, list(rows), class_names)

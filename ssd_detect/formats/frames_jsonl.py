@@ -89,7 +89,7 @@ def read_frame_lines(path: Path, class_names: Sequence[str]) -> Iterator[FrameRe
     Raises:
         FormatError: the file is missing, or a line is damaged, of another schema or kind, or of other classes.
     """
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         for line_number, line in enumerate(lines, 1):
             record = _read(line, class_names, f"{path}, line {line_number}")
             if isinstance(record, FrameRecord):

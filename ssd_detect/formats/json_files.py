@@ -31,5 +31,5 @@ def read_json_files(settings: ReadSettings) -> Iterator[ReadRecord]:
     for key, path in own_files(settings.folder, JsonFilesWriter.suffix):
         if path != settings.folder / COCO_FILE_NAME:  # of another format, which may share the folder
             with explained_reading(path):
-                record = from_json(path.read_text(encoding="utf-8"), settings.class_names)
+                record = from_json(path.read_text(encoding="utf-8-sig"), settings.class_names)
             yield replace(record, key=key)

@@ -8,14 +8,18 @@ LARGEST = 1e9
 """No size, coordinate or class number in such files is larger; numbers beyond it are taken for damage."""
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, *, with_nan: bool = False) -> Any:
     """The value of a JSON text.
 
+    Args:
+        text: such as a file's content.
+        with_nan: let NaN and Infinity through, for readers that tell where they stand; `number` refuses them.
+
     Raises:
-        ValueError: not JSON, NaN or Infinity in it, or nested too deeply.
+        ValueError: not JSON, NaN or Infinity in it, an object with a member twice, or nested too deeply.
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=None if with_nan else _refuse, object_pairs_hook=_object)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     except json.JSONDecodeError as error:
@@ -24,6 +28,16 @@ def parse_json(text: str) -> Any:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"holds {constant}, which JSON does not know")
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, each of whose members stands there once: which of two is meant, nobody knows."""
+    found = dict(members)
+    if len(found) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object; leave one out")
+    return found
 
 
 def member(value: Any, name: str) -> Any:

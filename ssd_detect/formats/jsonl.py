@@ -107,7 +107,7 @@ def read_json_lines_file(path: Path, class_names: Sequence[str]) -> Iterator[Rea
     Raises:
         FormatError: the file is missing, or a line is damaged, of another schema, or of other classes.
     """
-    with explained_reading(path), path.open(encoding="utf-8", newline="\n") as lines:
+    with explained_reading(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         for line_number, line in enumerate(lines, 1):
             with explained_reading(f"{path}, line {line_number}"):
                 record = from_json(line, class_names)

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from ssd_detect.arrays import Floats
 from ssd_detect.detections import Detections
 from ssd_detect.formats.rounding import Row
 
@@ -57,8 +58,10 @@ def detections_of(rows: Sequence[Row], size: tuple[int, int], class_names: Seque
         raise ValueError(f"the picture's size is {size[0]}x{size[1]}, expected at least 1x1")
     for row in rows:
         _check(row, class_names)
+    boxes = np.array([row.box for row in rows], np.float32).reshape(-1, 4)
+    _check_boxes(boxes, size)
     return Detections(
-        boxes=np.array([row.box for row in rows], np.float32).reshape(-1, 4),
+        boxes=boxes,
         scores=np.array([row.score for row in rows], np.float32),
         class_ids=np.array([row.class_id for row in rows], np.int64),
         size=size,
@@ -76,3 +79,16 @@ def _check(row: Row, class_names: Sequence[str]) -> None:
         )
     if not 0 <= row.score <= 1:
         raise ValueError(f"a score of {row.score}, expected 0 to 1")
+
+
+def _check_boxes(boxes: Floats, size: tuple[int, int]) -> None:
+    fits = (
+        (boxes[:, :2] >= 0).all(axis=1)
+        & (boxes[:, :2] < boxes[:, 2:]).all(axis=1)
+        & (boxes <= [*size, *size]).all(axis=1)
+    )
+    if not fits.all():
+        found = ", ".join(f"{v:g}" for v in boxes[~fits][0].tolist())
+        raise ValueError(
+            f"a box of {found}, expected one that has an area and lies inside the picture of {size[0]}x{size[1]} pixels"
+        )

@@ -3,7 +3,10 @@ that was read back from JSON lines, JSON, CSV or COCO writes the same files agai
 
 from typing import NamedTuple
 
-from ssd_detect.detections import BOX_DECIMALS, Detections
+import numpy as np
+
+from ssd_detect.arrays import Doubles, Flags
+from ssd_detect.detections import BOX_DECIMALS, SCORE_DECIMALS, Detections
 
 Box = tuple[float, float, float, float]
 SECONDS_DECIMALS = 6
@@ -28,8 +31,25 @@ class Row(NamedTuple):
 
 def rounded_rows(detections: Detections) -> list[Row]:
     """The detections in their order. A side that rounding would make empty becomes 0.001 pixels long."""
-    entries = detections.to_dict()["detections"]
-    return [Row(e["class"], e["class_id"], e["score"] + 0.0, _with_area(e["box"], detections.size)) for e in entries]
+    columns = detections.class_ids.tolist(), rounded_scores(detections).tolist(), rounded_boxes(detections).tolist()
+    names = detections.class_names
+    return [
+        Row(names[class_id], class_id, score, (x0, y0, x1, y1))
+        for class_id, score, (x0, y0, x1, y1) in zip(*columns, strict=True)
+    ]
+
+
+def rounded_scores(detections: Detections) -> Doubles:
+    """(n,) float64: the scores of `rounded_rows`."""
+    return _rounded(detections.scores.astype(np.float64), SCORE_DECIMALS)
+
+
+def rounded_boxes(detections: Detections) -> Doubles:
+    """(n, 4) float64: the boxes of `rounded_rows`."""
+    boxes = _rounded(detections.boxes.astype(np.float64), BOX_DECIMALS)
+    low, high = boxes[:, :2], boxes[:, 2:]
+    _part(low, high, low >= high, np.broadcast_to(np.array(detections.size, np.float64), low.shape))
+    return boxes
 
 
 def rounded_seconds(seconds: float) -> float:
@@ -37,16 +57,17 @@ def rounded_seconds(seconds: float) -> float:
     return round(seconds, SECONDS_DECIMALS) + 0.0  # -0.0 becomes 0.0
 
 
-def _with_area(box: list[float], size: tuple[int, int]) -> Box:
-    x0, y0, x1, y1 = (v + 0.0 for v in box)  # -0.0 becomes 0.0
-    (x0, x1), (y0, y1) = _apart(x0, x1, size[0]), _apart(y0, y1, size[1])
-    return x0, y0, x1, y1
+def _rounded(values: Doubles, decimals: int) -> Doubles:
+    """As Python's `round` does it, since nothing is lost before the last step: a float32 has 24 bits, and ten to the
+    power of 6 has 14 beside its power of two, so that their product fits into a double.
+    """
+    return np.round(values, decimals) + 0.0  # -0.0 becomes 0.0
 
 
-def _apart(low: float, high: float, limit: int) -> tuple[float, float]:
-    """Both ends of a side that is at least one unit of the last decimal long and lies within 0 to `limit`."""
-    if low < high:
-        return low, high
-    if low + _LEAST_SIDE <= limit:
-        return low, round(low + _LEAST_SIDE, BOX_DECIMALS)
-    return round(low - _LEAST_SIDE, BOX_DECIMALS), low
+def _part(low: Doubles, high: Doubles, empty: Flags, limits: Doubles) -> None:
+    """Make the empty ones among sides (n, 2), in place, one unit of the last decimal long, within 0 to the limits."""
+    fits = empty & (low + _LEAST_SIDE <= limits)
+    ends_there = empty & ~fits
+    high[ends_there] = low[ends_there]
+    high[fits] = np.round(low[fits] + _LEAST_SIDE, BOX_DECIMALS)
+    low[ends_there] = np.round(low[ends_there] - _LEAST_SIDE, BOX_DECIMALS)

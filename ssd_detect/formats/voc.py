@@ -11,17 +11,19 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from ssd_detect.classes import find_class_ids
 from ssd_detect.detections import SCORE_DECIMALS
-from ssd_detect.formats.file_names import name_to_text, text_to_name
+from ssd_detect.formats.file_names import name_to_text
 from ssd_detect.formats.file_reading import explained_reading, own_files
+from ssd_detect.formats.fitting import Tell, inside
 from ssd_detect.formats.reading import ReadRecord, ReadSettings, detections_of
 from ssd_detect.formats.record import PictureRecord
 from ssd_detect.formats.rounding import Box, Row, rounded_rows
+from ssd_detect.formats.voc_annotation import CORNERS, VocAnnotation, VocStated
 from ssd_detect.formats.writer import OwnFileWriter
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -92,7 +94,7 @@ def _add_object(root: ET.Element, entry: VocEntry) -> None:
     _add(element, "truncated", str(int(entry.truncated)))
     _add(element, "difficult", str(int(entry.difficult)))
     box = _add(element, "bndbox")
-    for tag, value in zip(_CORNERS, entry.corners, strict=True):
+    for tag, value in zip(CORNERS, entry.corners, strict=True):
         _add(box, tag, value)
     if entry.score is not None:
         _add(element, "score", entry.score)
@@ -103,9 +105,6 @@ def _entry(row: Row, size: tuple[int, int]) -> VocEntry:
     touches = corners[0] == 1 or corners[1] == 1 or corners[2] == size[0] or corners[3] == size[1]
     score = f"{row.score:.{SCORE_DECIMALS}f}"
     return VocEntry(row.class_name, tuple(map(str, corners)), touches, score=score)
-
-
-_CORNERS = ("xmin", "ymin", "xmax", "ymax")
 
 
 def _corners(box: Box) -> tuple[int, int, int, int]:
@@ -172,99 +171,65 @@ def parse_voc(path: Path, *, size: tuple[int, int] | None = None, counted_from: 
         counted_from: the number of the first pixel, 1 in VOC, 0 in the files of some tools; applies to both corners.
 
     Raises:
-        FormatError: missing, no XML, no annotation, or without the picture's size while `size` is None.
+        FormatError: missing, no XML or none that says its encoding, no annotation, or without the picture's size while
+            `size` is None.
     """
     with explained_reading(path):
-        root = _root(path)
-        reading = _Reading(*_size(root, size), counted_from)
-        objects = [reading.object(element, f"object {i}") for i, element in enumerate(root.findall("object"), 1)]
-    file = text_to_name(root.findtext("path") or root.findtext("filename") or "")
-    return VocPicture(file, reading.size, tuple(o for o in objects if o is not None), tuple(reading.warnings))
+        annotation = VocAnnotation(path, _refuse)
+        known, warnings = _size(annotation, size)
+
+        def tell_of(number: int) -> Tell:
+            return lambda kind, text: warnings.append(f"object {number}: {text}{_DONE.get(kind, '')}")
+
+        judged = (_object(one, known, counted_from, tell_of(one.number)) for one in annotation.objects(tell_of))
+        objects = tuple(one for one in judged if one is not None)
+    return VocPicture(annotation.path or annotation.filename, known, objects, tuple(warnings))
 
 
-def _root(path: Path) -> ET.Element:
-    try:
-        root = ET.parse(path).getroot()
-    except (ET.ParseError, LookupError) as error:
-        raise ValueError(f"not XML: {error}") from error
-    if root.tag != "annotation":
-        raise ValueError(f"its outermost element is {root.tag}, expected annotation")
-    return root
+_DONE = {
+    "box-inverted": "; swapped back",
+    "box-cut": "; cut off at its border",
+    **dict.fromkeys(("class-missing", "box-missing", "box-not-numbers", "box-empty", "box-outside"), "; left out"),
+}
 
 
-def _size(root: ET.Element, known: tuple[int, int] | None) -> tuple[tuple[int, int], list[str]]:
+def _refuse(text: str) -> None:
+    """Results are in UTF-8 or say what they are in: names that are guessed would be other classes."""
+    raise ValueError(text)
+
+
+def _size(annotation: VocAnnotation, known: tuple[int, int] | None) -> tuple[tuple[int, int], list[str]]:
     """(width, height), and a warning when the file says something else."""
-    width, height = (_number(root, f"size/{tag}") or 0 for tag in ("width", "height"))
-    stated = (int(width), int(height))
+    stated = annotation.size
+    if stated is not None and min(stated) < 1:
+        stated = None
     if known is None:
-        if min(stated) < 1:
+        if stated is None:
             raise ValueError("does not say the picture's size")
         return stated, []
-    differs = min(stated) >= 1 and stated != known
-    return known, [f"says {stated[0]}x{stated[1]}, the picture has {known[0]}x{known[1]}"] if differs else []
+    if stated is None or stated == known:
+        return known, []
+    return known, [f"says {stated[0]}x{stated[1]}, the picture has {known[0]}x{known[1]}"]
 
 
-def _number(element: ET.Element, path: str) -> float | None:
-    """The finite number there, or None."""
-    try:
-        value = float(element.findtext(path) or "")
-    except ValueError:
+def _object(one: VocStated, size: tuple[int, int], counted_from: int, tell: Tell) -> VocObject | None:
+    xmin, ymin, xmax, ymax = (v - counted_from for v in one.corners)
+    box = inside((xmin, ymin, xmax + 1, ymax + 1), size, tell)
+    if box is None:
         return None
-    return value if math.isfinite(value) else None
+    return VocObject(one.class_name, box, _score(one.score, tell), one.truncated, one.difficult)
 
 
-@dataclass
-class _Reading:
-    """What one file's objects have in common while they are read."""
-
-    size: tuple[int, int]
-    warnings: list[str] = field(default_factory=list)
-    counted_from: int = 1
-
-    def object(self, element: ET.Element, place: str) -> VocObject | None:
-        name, box = element.findtext("name"), self._box(element, place)
-        if not name:
-            self.warnings.append(f"{place} has no name; left out")
-        if not name or box is None:
-            return None
-        truncated, difficult = (self._flag(element, tag, place) for tag in ("truncated", "difficult"))
-        return VocObject(name, box, self._score(element, place), truncated, difficult)
-
-    def _box(self, element: ET.Element, place: str) -> Box | None:
-        numbers = [_number(element, f"bndbox/{tag}") for tag in _CORNERS]
-        corners = [v for v in numbers if v is not None]
-        if len(corners) < len(_CORNERS):
-            self.warnings.append(f"{place} has no box of four numbers; left out")
-            return None
-        (xmin, xmax), (ymin, ymax) = sorted(corners[::2]), sorted(corners[1::2])
-        if [xmin, ymin, xmax, ymax] != corners:
-            self.warnings.append(f"{place} has swapped corners; swapped back")
-        first = self.counted_from
-        return self._inside((xmin - first, ymin - first, xmax - first + 1, ymax - first + 1), place)
-
-    def _inside(self, box: Box, place: str) -> Box | None:
-        width, height = self.size
-        cut = max(box[0], 0.0), max(box[1], 0.0), min(box[2], float(width)), min(box[3], float(height))
-        if cut[0] >= cut[2] or cut[1] >= cut[3]:
-            self.warnings.append(f"{place} lies outside the picture; left out")
-            return None
-        if cut != box:
-            self.warnings.append(f"{place} reaches outside the picture; cut off at its border")
-        return cut
-
-    def _flag(self, element: ET.Element, tag: str, place: str) -> bool:
-        text = (element.findtext(tag) or "").strip()
-        if text not in ("", "0", "1"):
-            self.warnings.append(f"{place} has {tag} {text!r}, expected 0 or 1; taken for 0")
-        return text == "1"
-
-    def _score(self, element: ET.Element, place: str) -> float:
-        text, score = (element.findtext("score") or "").strip(), _number(element, "score")
-        if score is not None and 0 <= score <= 1:
-            return score
-        if text:
-            self.warnings.append(f"{place} has score {text!r}, expected a number from 0 to 1; taken for 1")
-        return 1.0
+def _score(text: str, tell: Tell) -> float:
+    """1 where there is none, and where it is none."""
+    try:
+        score = float(text or "1")
+    except ValueError:
+        score = math.nan
+    if 0 <= score <= 1:
+        return score
+    tell("score-odd", f"score is {text!r}, expected a number from 0 to 1; taken for 1")
+    return 1.0
 
 
 def read_voc(settings: ReadSettings) -> Iterator[ReadRecord]:

@@ -99,14 +99,14 @@ def _check_classes(settings: ReadSettings) -> None:
     if not path.exists():
         return
     with explained_reading(path):
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
         if lines != _class_lines(settings.class_names):
             raise ValueError("names other classes than the class list; these results are of another checkpoint")
 
 
 def _rows(path: Path, size: tuple[int, int], class_names: Sequence[str]) -> Iterator[Row]:
     with explained_reading(path):
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     for line_number, line in enumerate(lines, 1):
         with explained_reading(f"{path}, line {line_number}"):
             row = _row(line.split(), size, class_names)

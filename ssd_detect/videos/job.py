@@ -26,7 +26,8 @@ from ssd_detect.media.detecting import Detect
 from ssd_detect.media.video.encoding import choose_encoder
 from ssd_detect.media.video.sources.inputs import FoundVideos
 from ssd_detect.stages import StageTimes
-from ssd_detect.videos.one import VideoHooks, VideoOutcome, do_video, outcome_of
+from ssd_detect.videos.one import VideoHooks, do_video
+from ssd_detect.videos.outcome import VideoOutcome, outcome_of
 from ssd_detect.videos.place import Place, check_shared, place_of
 from ssd_detect.videos.settings import VideoJobSettings
 from ssd_detect.videos.summary import JobSummary

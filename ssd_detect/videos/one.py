@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from ssd_detect.errors import SettingError, VideoError
-from ssd_detect.formats.video_head import VideoHead, video_from
-from ssd_detect.formats.video_summary import VideoSummary
+from ssd_detect.formats.video_head import VideoHead
 from ssd_detect.media.detecting import Detect
 from ssd_detect.media.sources.inputs import SourceKind
 from ssd_detect.media.video.encoding import container_of
@@ -18,11 +17,11 @@ from ssd_detect.media.video.record_writer import RecordWriter
 from ssd_detect.media.video.run import VideoRun
 from ssd_detect.media.video.selection import Chosen, rate_time_base
 from ssd_detect.media.video.sources.opening import open_source
-from ssd_detect.media.video.store import StoredFrame
 from ssd_detect.media.video.writer import VideoWriter
 from ssd_detect.settings import Selection
 from ssd_detect.stages import StageTimes
 from ssd_detect.videos.frame_outputs import FrameOutputs
+from ssd_detect.videos.outcome import VideoOutcome
 from ssd_detect.videos.place import Place
 from ssd_detect.videos.settings import VideoJobSettings
 
@@ -46,52 +45,6 @@ class VideoHooks:
     on_record: Callable[[Mapping[str, Any]], None] = lambda record: None
     on_note: Callable[[str, str], None] = lambda name, note: None
     should_stop: Callable[[], bool] = lambda: False
-
-
-@dataclass
-class VideoOutcome:
-    """What came of a video.
-
-    Args:
-        place: where its files are.
-        head: what it is.
-        summary: what was found.
-        time_base: seconds a tick of the stored frames.
-        lost: what was missing, in words.
-        interrupted: it was not done to its end.
-        num_stored: frames that an earlier run did.
-    """
-
-    place: Place
-    head: VideoHead
-    time_base: Fraction
-    summary: VideoSummary = field(default_factory=VideoSummary)
-    lost: str | None = None
-    interrupted: bool = False
-    num_stored: int = 0
-
-    @property
-    def num_new_frames(self) -> int:
-        """Frames that this run did."""
-        return self.summary.num_frames - self.num_stored
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `outcome_of` needs besides the records."""
-        return {"head": self.head.to_dict(), "time_base": str(self.time_base), "lost": self.lost}
-
-    def add_stored(self, frame: StoredFrame) -> None:
-        """Count a frame that an earlier run did."""
-        self.num_stored += 1
-        self.summary.add_dict(frame.record, float(frame.duration * self.time_base))
-
-
-def outcome_of(place: Place) -> VideoOutcome:
-    """What came of a video that an earlier run finished and left records of."""
-    facts = place.store.ended
-    outcome = VideoOutcome(place, video_from(facts["head"]), Fraction(facts["time_base"]), lost=facts["lost"])
-    for frame in place.store.frames():
-        outcome.add_stored(frame)
-    return outcome
 
 
 class _StoppedEarlyError(Exception):

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ssd_detect.errors import ExitStatus
-from ssd_detect.videos.one import VideoOutcome
+from ssd_detect.videos.outcome import VideoOutcome
 
 _MOST_FAILURES_NAMED = 5
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ssd_detect.datasets.raw import Corners
+from ssd_detect.formats.rounding import Box
 
 ROUNDING = 0.5
 """Pixels that a box may reach outside its picture without a word: tools round coordinates and shares."""
@@ -11,7 +11,7 @@ Tell = Callable[[str, str], None]
 """Takes a kind of problem and what was found."""
 
 
-def in_order(box: Corners, tell: Tell) -> Corners:
+def in_order(box: Box, tell: Tell) -> Box:
     """The box with its corners swapped back where they are swapped: both sides alike."""
     x0, y0, x1, y1 = box
     if x0 <= x1 and y0 <= y1:
@@ -20,7 +20,7 @@ def in_order(box: Corners, tell: Tell) -> Corners:
     return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
 
-def inside(box: Corners, size: tuple[int, int], tell: Tell) -> Corners | None:
+def inside(box: Box, size: tuple[int, int], tell: Tell) -> Box | None:
     """The part of a box, with ordered corners, that lies in the picture of `size`; None where it has no area there."""
     x0, y0, x1, y1 = box
     if not (x0 < x1 and y0 < y1):
@@ -36,6 +36,6 @@ def inside(box: Corners, size: tuple[int, int], tell: Tell) -> Corners | None:
     return cut
 
 
-def shown(box: Corners) -> str:
+def shown(box: Box) -> str:
     """The four numbers for a message."""
     return ", ".join(f"{v:g}" for v in box)
