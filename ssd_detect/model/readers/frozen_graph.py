@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssd_detect.model.readers.faults import explained
 from ssd_detect.model.readers.graph_constants import constants, stored_constants
-from ssd_detect.model.readers.protos import mapped
+from ssd_detect.model.readers.protos import whole
 from ssd_detect.model.readers.stored import StoredTensors
 
 
@@ -18,5 +18,8 @@ def open_frozen_graph(path: Path) -> Iterator[StoredTensors]:
         CheckpointError: no such graph, or a damaged one.
     """
     with explained(path):
-        found = constants(mapped(path))
-    yield stored_constants(path, "TensorFlow frozen graph", found)
+        file = path.open("rb")
+    with file:
+        with explained(path):
+            found = constants(whole(file))
+        yield stored_constants(path, "TensorFlow frozen graph", found)
