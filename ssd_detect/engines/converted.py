@@ -15,7 +15,7 @@ from pathlib import Path
 from ssd_detect import __version__
 from ssd_detect.conventions import EngineName
 from ssd_detect.engines.entry import Entry
-from ssd_detect.engines.packages import CONVERTER, install_line, missing_or_broken
+from ssd_detect.engines.packages import CONVERTER, install_line
 from ssd_detect.engines.reference import compute_reference
 from ssd_detect.environment import engine_cache
 from ssd_detect.errors import OutputError
@@ -23,6 +23,7 @@ from ssd_detect.files import explained_writing, remove_leftovers, scratch_file
 from ssd_detect.hashing import feed
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.spec import network
+from ssd_detect.optional_packages import explained_import
 
 MODEL = "model.onnx"
 REFERENCE = "reference.npz"
@@ -143,11 +144,9 @@ def _bytes_needed(checkpoint: Checkpoint) -> int:
 def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
     from ssd_detect.model.conversion.outgoing import outgoing_of
 
-    try:
+    needs = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
+    with explained_import(CONVERTER, CONVERTER, needs, install_line(engine)):
         from ssd_detect.model.conversion.to_onnx import write_onnx
-    except Exception as error:  # as in `packages.imported`
-        what = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
-        raise missing_or_broken(error, CONVERTER, CONVERTER, what, install_line(engine)) from error
     write_onnx(path, outgoing_of(checkpoint))
 
 
