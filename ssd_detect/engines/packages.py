@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from ssd_detect.conventions import EngineName
 from ssd_detect.environment import import_untracked
-from ssd_detect.optional_packages import ONNXRUNTIME_DISTRIBUTIONS, explained_import, installed_of
-from ssd_detect.optional_packages import version_of as version_of_distribution
+from ssd_detect.optional_packages import ONNXRUNTIME_DISTRIBUTIONS, explained_import, installed_of, version_of
 
 
 class Package(NamedTuple):
@@ -53,9 +52,13 @@ def can_convert() -> bool:
     return find_spec(CONVERTER) is not None
 
 
-def version_of(engine: EngineName) -> str:
-    """As its distribution tells it, without importing it; `?` where none does."""
-    return version_of_distribution(_installed(engine)) or "?"
+def releases_of(engine: EngineName) -> str:
+    """Every distribution that is installed for it, with its version, without an import; `?` where none tells.
+
+    Of one version there may be several, such as with and without code for GPUs.
+    """
+    versions = ((name, version_of(name)) for name in PACKAGES[engine].distributions)
+    return ",".join(f"{name}-{version}" for name, version in versions if version is not None) or "?"
 
 
 def imported(engine: EngineName, needs: str | None = None) -> Any:

@@ -32,6 +32,7 @@ class TrialProcess:
             "device": str(settings.device),
             "precision": settings.precision.value,
             "threads": settings.intra_op_threads,
+            "inter_op_threads": settings.inter_op_threads,
         }
         self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
         self._process: subprocess.Popen[str] = subprocess.Popen(
