@@ -248,7 +248,7 @@ class TestCommand:
         ("changes", "message"),
         [
             ({"agreement": Agreement(0.2, True, False)}, "onnxruntime: disagrees with tensorflow"),
-            ({"problem": "onnxruntime: the worker process was killed (SIGKILL) during each"}, "killed (SIGKILL)"),
+            ({"problem": "onnxruntime: the worker process, asked for each, ended by signal SIGKILL"}, "signal SIGKILL"),
         ],
     )
     def test_faults_of_engines(self, changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:

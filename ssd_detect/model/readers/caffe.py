@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
-from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
+from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained, opened
 from ssd_detect.model.readers.protos import Field, FilePart, located_fields, whole
 from ssd_detect.model.readers.stored import StoredTensors
 
@@ -89,9 +89,7 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: cannot be read, is damaged, has numbers of half precision, or a field for each number.
     """
-    with explained(path):
-        file = path.open("rb")
-    with file:
+    with opened(path) as file:
         with explained(path, ValueError, message.DecodeError):
             data = whole(file)
             tensors = _stored_tensors(path, data, _layers(data))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssd_detect.model.readers.faults import explained
+from ssd_detect.model.readers.faults import explained, opened
 from ssd_detect.model.readers.graph_constants import constants, stored_constants
 from ssd_detect.model.readers.protos import whole
 from ssd_detect.model.readers.stored import StoredTensors
@@ -17,9 +17,7 @@ def open_frozen_graph(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such graph, or a damaged one.
     """
-    with explained(path):
-        file = path.open("rb")
-    with file:
+    with opened(path) as file:
         with explained(path):
             found = constants(whole(file))
         yield stored_constants(path, "TensorFlow frozen graph", found)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssd_detect.model.readers.bundle import open_bundle
-from ssd_detect.model.readers.faults import explained
+from ssd_detect.model.readers.faults import explained, opened
 from ssd_detect.model.readers.graph_constants import Constant, constants, stored_constants
 from ssd_detect.model.readers.protos import Message, parts, whole
 from ssd_detect.model.readers.stored import StoredTensors
@@ -31,9 +31,7 @@ def open_saved_model(folder: Path) -> Iterator[StoredTensors]:
                 yield replace(variables, container=_CONTAINER)
                 return
     path = folder / "saved_model.pb"
-    with explained(path):
-        file = path.open("rb")
-    with file:
+    with opened(path) as file:
         with explained(path):
             found = _constants(whole(file))
         yield stored_constants(path, _CONTAINER, found)
