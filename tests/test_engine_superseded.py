@@ -72,6 +72,21 @@ class TestForms:
         remove_older_forms(entry, engine, "model.onnx")
         assert left(entry.folder) == {*names[:2], *others}
 
+    def test_where_nothing_can_be_written_all_stays(self, entry: Entry) -> None:
+        names = [form_name(ONNXRUNTIME, version, "model.onnx") for version in ("1.3", "1.2", "1.1")]
+        lay(entry.folder, names)
+        with held_alone(entry.folder, folder=entry.folder.parent):
+            (lock,) = entry.folder.parent.glob("*.lock")
+        lock.mkdir()  # which nobody can write, whoever one is
+        remove_older_forms(entry, ONNXRUNTIME, "model.onnx")
+        assert left(entry.folder) == {*names}
+
+    def test_of_an_entry_that_is_gone(self, entry: Entry) -> None:
+        remove_older_forms(entry, ONNXRUNTIME, "model.onnx")
+        remove_older_models(entry, "int8-shipped-1.onnx")
+        remove_older_entries(entry)
+        assert not entry.folder.exists()
+
 
 def test_int8_networks_of_what_a_folder_held_before(entry: Entry) -> None:
     old, new, other = "int8-0f-01.onnx", "int8-0f-02.onnx", "int8-ff-01.onnx"

@@ -34,7 +34,7 @@ def form_name(engine: EngineName, version: str, model: str) -> str:
 def remove_older_forms(entry: Entry, engine: EngineName, model: str) -> None:
     """Of what an engine's releases have made of `model`, on such a processor, keep the newest two."""
     pattern = re.compile(rf"{engine.value}-[^-]+-{processor_id()}-{re.escape(model)}")
-    forms = _newest_first(path for path in entry.folder.iterdir() if pattern.fullmatch(path.name))
+    forms = _newest_first(path for path in _contents(entry.folder) if pattern.fullmatch(path.name))
     _remove(entry, forms[_KEPT_RELEASES:])
 
 
@@ -47,13 +47,22 @@ def remove_older_models(entry: Entry, name: str) -> None:
     """
     begin = re.escape(name.rpartition("-")[0])
     pattern = re.compile(rf"(?:.+-)?({begin}-[^-]+\.onnx)")
-    found = ((path, pattern.fullmatch(path.name)) for path in entry.folder.iterdir())
+    found = ((path, pattern.fullmatch(path.name)) for path in _contents(entry.folder))
     _remove(entry, [path for path, match in found if match is not None and match[1] != name])
 
 
+def _contents(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:  # another process has just removed it
+        return []
+
+
 def _remove(entry: Entry, paths: list[Path]) -> None:
+    """Where we may not, they stay: whoever opens a network needs no room."""
     if paths:
-        entry.remove([path.name for path in paths])
+        with suppress(OutputError):
+            entry.remove([path.name for path in paths])
 
 
 def remove_older_entries(made: Entry) -> None:
@@ -61,7 +70,7 @@ def remove_older_entries(made: Entry) -> None:
 
     One that another process is making, or removing, is left to it.
     """
-    others = _newest_first(path for path in made.folder.parent.iterdir() if _is_entry(path) and path != made.folder)
+    others = _newest_first(path for path in _contents(made.folder.parent) if _is_entry(path) and path != made.folder)
     network = made.folder.name[:NETWORK_DIGITS]
     same = [path for path in others if path.name.startswith(network)][_KEPT_RELEASES - 1 :]
     rest = [path for path in others if path not in same][KEPT_ENTRIES - 1 :]
