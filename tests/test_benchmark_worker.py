@@ -135,7 +135,7 @@ class TestCrash:
         with Worker("openvino") as worker:
             worker.ask("idle")
             os.kill(worker.pid, signal.SIGKILL)
-            with pytest.raises(WorkerError, match=r"^openvino: the worker process was killed \(SIGKILL\) during each"):
+            with pytest.raises(WorkerError, match=r"^openvino: .*, asked for each, ended by signal SIGKILL "):
                 worker.ask("each")
             with pytest.raises(WorkerError, match="SIGKILL"):  # and again
                 worker.ask("each")
@@ -143,7 +143,7 @@ class TestCrash:
     def test_hung(self) -> None:
         with Worker("openvino", Patience(call=1.0)) as worker:
             os.kill(worker.pid, signal.SIGSTOP)
-            with pytest.raises(WorkerError, match=r"^openvino: .* gave no answer to idle within 1 sec"):
+            with pytest.raises(WorkerError, match=r"^openvino: .* asked for idle, gave no answer within 1 s$"):
                 worker.ask("idle")
 
     def test_a_contender_that_dies_is_out_and_says_why(self) -> None:

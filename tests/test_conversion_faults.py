@@ -277,6 +277,5 @@ class TestSystem:
         _, errors = process.communicate()
         assert process.returncode == 1
         assert errors == (
-            "Error: ONNX files need the packages onnx and onnxruntime (No module named 'onnx'): "
-            'pip install "ssd-detect[onnx]"\n'
+            "Error: ONNX files need the package onnx (No module named 'onnx'): pip install \"ssd-detect[onnx]\"\n"
         )

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
 from ssd_detect.conventions import EngineName
-from ssd_detect.engines import choice
+from ssd_detect.engines.condition import condition
 from ssd_detect.engines.converted import entry_of
 from ssd_detect.engines.packages import is_installed
 from ssd_detect.engines.support import candidates
@@ -115,7 +115,7 @@ def test_auto_says_nothing_of_its_own_when_it_takes_tensorflow(tmp_path: Path) -
     entry = entry_of(load_checkpoint(CheckpointSettings("ssd_300_vgg_voc")))
     settings = SessionSettings(Device("cpu"), engine=EngineName.AUTO)
     able = [engine for engine in candidates(settings) if is_installed(engine)]
-    entry.note("choices", choice._condition(settings, able), {"engine": "tensorflow"})
+    entry.note("choices", condition(settings, able), {"engine": "tensorflow"})
     done = run("image", PICTURE, "-o", tmp_path, "--engine", "auto")
     assert "imported: ['tensorflow'" in done.stdout
     assert done.stderr == ""

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,9 @@ import pytest
 from ssd_detect.arrays import Floats
 from ssd_detect.conventions import AnchorClip, ResizeRule
 from ssd_detect.engines import converted
-from ssd_detect.engines.converted import KEPT_ENTRIES, _prune, entry_of, key_of
+from ssd_detect.engines.converted import entry_of, key_of
 from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.superseded import NETWORK_DIGITS
 from ssd_detect.errors import OutputError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.settings import CheckpointSettings
@@ -137,6 +137,23 @@ class TestMade:
         assert told == ["waits"]
 
 
+class TestRemove:
+    def test_nothing(self, entry: Entry) -> None:
+        entry.made(NAME, Writer())
+        entry.remove(["gone.bin"])
+        assert entry.has(NAME)
+
+    def test_files_and_folders(self, entry: Entry) -> None:
+        write = Writer()
+        for name in (NAME, "other.bin"):
+            entry.made(name, write)
+        entry.path("folder").mkdir()
+        entry.path("folder").joinpath("1.blob").touch()
+        entry.remove([NAME, "folder"])
+        assert sorted(path.name for path in entry.folder.iterdir()) == ["other.bin", "record.json"]
+        assert (entry.has(NAME), entry.has("other.bin"), [*entry.told("files")]) == (False, True, ["other.bin"])
+
+
 class TestRecord:
     def test_there_and_back(self, entry: Entry) -> None:
         assert entry.told("proofs") == {}
@@ -148,17 +165,6 @@ class TestRecord:
         assert entry.told("a later version's") == {"e": 1}
         assert entry.told("proofs") == {"a b": {"scores": 1e-6}, "d": {}}
         assert entry.told("choices") == {"c": {"engine": "opencv"}}
-
-
-def test_only_those_used_last_are_kept(tmp_path: Path) -> None:
-    now = time.time()
-    for i in range(KEPT_ENTRIES + 3):
-        (tmp_path / f"{i:02d}").mkdir()
-        os.utime(tmp_path / f"{i:02d}", (now - i, now - i))
-    oldest = Entry(tmp_path / f"{KEPT_ENTRIES + 2:02d}")  # which has just been made
-    _prune(oldest)
-    kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == [*(f"{i:02d}" for i in range(KEPT_ENTRIES - 1)), oldest.folder.name]
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +188,7 @@ class TestKey:
             self.changed(shipped, "conv1/conv1_1/weights", lambda kernel: kernel[:, :, ::-1]),  # BGR
             self.changed(shipped, "block11_box/conv_cls/weights", lambda kernel: kernel[..., ::-1]),  # other classes
         ]
-        assert len({key_of(one) for one in (shipped, *others)}) == 1 + len(others)
+        assert len({key_of(one)[:NETWORK_DIGITS] for one in (shipped, *others)}) == 1 + len(others)
 
     def test_differs_for_other_code(self, shipped: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = key_of(shipped)
@@ -194,6 +200,7 @@ class TestKey:
         with (tmp_path / "model" / "conversion" / "onnx_nodes.py").open("a") as file:
             file.write("# changed\n")
         assert key_of(shipped) != before
+        assert key_of(shipped)[:NETWORK_DIGITS] == before[:NETWORK_DIGITS]  # by which the older one is found
 
     def changed(self, shipped: Checkpoint, name: str, change: Callable[[Floats], Floats]) -> Checkpoint:
         kernel = np.ascontiguousarray(change(shipped.variables[name]))

@@ -12,12 +12,16 @@ import pytest
 
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines import packages
+from ssd_detect.engines.activation_ranges import activation_ranges
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
 from ssd_detect.engines.open import open_network
 from ssd_detect.engines.reference import compute_reference
 from ssd_detect.environment import import_untracked
-from ssd_detect.errors import DeviceError, OutputError, SettingError
+from ssd_detect.errors import DeviceError, MissingPackageError, OutputError, SettingError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
+from ssd_detect.model.conversion.convert import _format
+from ssd_detect.model.conversion.settings import FileFormat
+from ssd_detect.optional_packages import explained_import
 from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
 
 ENGINES = (EngineName.ONNXRUNTIME, EngineName.OPENVINO, EngineName.OPENCV)
@@ -60,9 +64,51 @@ def test_a_broken_package(
 
 
 def test_a_broken_dependency_of_a_package() -> None:
-    error = ModuleNotFoundError("No module named 'flatbuffers'", name="flatbuffers")
-    told = packages.missing_or_broken(error, "onnxruntime", "onnxruntime-gpu", "needs it", "pip install it")
-    assert str(told).endswith("(No module named 'flatbuffers'): pip install --force-reinstall onnxruntime-gpu")
+    with (
+        pytest.raises(DeviceError, match=r"\(No module named 'no_such'\): pip install --force-reinstall runtime-gpu$"),
+        explained_import("runtime", "runtime-gpu", "needs it", "pip install it"),
+    ):
+        raise ModuleNotFoundError("No module named 'no_such'", name="no_such")
+
+
+@pytest.mark.parametrize(
+    ("module", "use", "needs"),
+    [
+        ("onnxruntime", lambda: _format(FileFormat.ONNX), "ONNX files need the package onnxruntime, for their proof"),
+        ("onnx", lambda: _format(FileFormat.ONNX), "ONNX files need the package onnx"),
+        ("onnxruntime", lambda: _ranges(), "int8 needs the package onnxruntime, which calibrates it"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_packages_that_convert(
+    module: str,
+    use: Callable[[], object],
+    needs: str,
+    is_there: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in (module, "ssd_detect.model.conversion.to_onnx"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    if is_there:
+        (tmp_path / f"{module}.py").write_text("raise RuntimeError('boom')")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        with pytest.raises(DeviceError) as broken:
+            use()
+        expected = "which is installed but does not start (RuntimeError: boom): pip install --force-reinstall"
+        assert str(broken.value) == f"{needs}, {expected} {module}"
+        return
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError) as missing:
+        use()
+    assert str(missing.value).startswith(f"{needs} (")
+    assert str(missing.value).endswith('): pip install "ssd-detect[onnx]"')
+
+
+def _ranges() -> object:
+    import onnx
+
+    return activation_ranges(onnx.ModelProto(), [], [])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")

@@ -170,7 +170,7 @@ class TestOpening:
         own = Entry(tmp_path / "key")
         for name in (MODEL, REFERENCE):
             own.made(name, lambda path, name=name: path.symlink_to(entry.path(name)))  # type: ignore[misc]
-        for engine, pattern in ((EngineName.ONNXRUNTIME, "onnxruntime-*"), (EngineName.OPENVINO, "openvino/*")):
+        for engine, pattern in ((EngineName.ONNXRUNTIME, "onnxruntime-*"), (EngineName.OPENVINO, "openvino-*/*")):
             open_converted(own, MODEL, replace(CPU, engine=engine)).close()
             (path,) = own.folder.glob(pattern)
             path.chmod(0o600)

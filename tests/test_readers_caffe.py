@@ -1,5 +1,6 @@
 """Caffe's files: every way in which its versions wrote them bit for bit, and damage in one line."""
 
+import os
 import random
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from ssd_detect.conventions import Source
 from ssd_detect.errors import CheckpointError
 from ssd_detect.model.naming import native_names, num_classes, size_of, source_of, to_ours
+from ssd_detect.model.readers import caffe
 from ssd_detect.model.readers.caffe import open_caffe
 from ssd_detect.model.readers.faults import DamagedError
-from ssd_detect.model.readers.protos import Field, located_fields
+from ssd_detect.model.readers.protos import Field, FilePart, Message, in_memory, located_fields
 from tests.caffe_files import Style, blob, layer, network, number, part, varint, write_caffe
 from tests.mutations import mutated
 from tests.ssd_names import caffe_tensors, few, numbered_weights, seeded_weights
@@ -97,7 +99,7 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "cannot mmap an empty file"),
+            (b"", "an empty file"),
             (b"\0", "a field with the number 0"),
             (part(1, b"name"), "no layer in it"),
             (b"hello, world\n", "damaged or no checkpoint at all"),
@@ -136,6 +138,27 @@ class TestFaults:
                 file.write(b"\xff" * path.stat().st_size)
             with pytest.raises(CheckpointError, match="damaged"):
                 tensors.read("a/0")
+
+
+def test_a_file_that_is_shortened_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file is mapped into memory, this ends the process."""
+    path = write_caffe(tmp_path / "net", {"a/0": np.ones(100_000), "b/0": np.ones(100_000)})
+    with open_caffe(path) as tensors:
+        os.truncate(path, 500_000)
+        assert tensors.read("a/0").shape == (100_000,)
+        with pytest.raises(CheckpointError, match=r"damaged or .* \(it was cut off while it was read\)"):
+            tensors.read("b/0")
+
+    check = caffe._check_blob
+
+    def shortening(data: FilePart, blob: Field) -> None:
+        os.truncate(path, 5)
+        check(data, blob)
+
+    write_caffe(path, {"a/0": np.ones(100_000)})
+    monkeypatch.setattr(caffe, "_check_blob", shortening)
+    with pytest.raises(CheckpointError, match="it was cut off while it was read"):
+        read_all(path)
 
 
 def test_mutations(tmp_path: Path) -> None:
@@ -197,3 +220,17 @@ class TestWire:
         with suppress(DamagedError):
             found.extend(located_fields(data, 0, len(data), 100))
         assert all(0 <= f.start <= f.end <= len(data) for f in found)
+
+    @given(st.binary(max_size=90_000), st.data())
+    def test_a_part_of_a_file_is_sliced_as_memory_is(
+        self, tmp_path_factory: pytest.TempPathFactory, data: bytes, draw: st.DataObject
+    ) -> None:
+        places = st.integers(0, len(data) + 5)
+        path = tmp_path_factory.getbasetemp() / "part"
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            part: Message = FilePart(file, 0, len(data))
+            for _ in range(3):
+                start, end = draw.draw(places), draw.draw(places)
+                part, data = part[start:end], data[start:end]
+                assert (len(part), bytes(part), in_memory(part).tobytes()) == (len(data), data, data)

@@ -17,8 +17,8 @@ from ssd_detect.cli.main import program
 from ssd_detect.cli.video import video
 from ssd_detect.cli.video_run import VideoOptions, _inputs_and_output
 from ssd_detect.conventions import Arithmetic, EngineName
-from ssd_detect.engines.converted import KEPT_ENTRIES
 from ssd_detect.engines.packages import PACKAGES, install_line
+from ssd_detect.engines.superseded import KEPT_ENTRIES
 from ssd_detect.model.manifest import manifest
 from tests.clips import H264, ffmpeg, pictures
 

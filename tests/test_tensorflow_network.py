@@ -1,6 +1,8 @@
 """What the session selects in the graph is what the host would select; and the numbers it computes with."""
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -220,12 +222,24 @@ class TestPrecision:
 
         monkeypatch.setattr(network, "_session", Noting())
         monkeypatch.setattr(network, "_runs_on", network.runs_on._replace(device="GPU:0", precision=precision))
-        for before in (True, False):
-            with tf32_products(before):
-                network.run(feeds)
-                assert is_on() is before
+        for before in (False, True):
+            tf.config.experimental.enable_tensor_float_32_execution(before)
+            network.run(feeds)
+            assert is_on() is before
         assert seen == [precision is Arithmetic.TF32] * 2
-        assert is_on()
+
+    def test_calls_in_one_arithmetic_overlap(self) -> None:
+        """As two Detectors on two GPUs make them."""
+        both_inside = threading.Barrier(2)
+
+        def call() -> bool:
+            with tf32_products(False):
+                both_inside.wait(20)
+                return bool(tf.config.experimental.tensor_float_32_execution_enabled())
+
+        with ThreadPoolExecutor(2) as pool:
+            assert [one.result() for one in [pool.submit(call) for _ in range(2)]] == [False, False]
+        assert tf.config.experimental.tensor_float_32_execution_enabled()
 
 
 def test_weights_are_let_go(network: NetworkSession) -> None:

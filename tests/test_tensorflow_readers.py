@@ -1,6 +1,9 @@
 """TensorFlow's files without TensorFlow: what it writes comes back bit for bit, and damage is one clear error."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from tests.tensorflow_files import (
     write_v2,
 )
 
+ROOT = Path(__file__).parent.parent
 RANDOM = np.random.default_rng(6)
 FLOATS: dict[str, Any] = {
     "net/conv/weights": RANDOM.standard_normal((6, 3, 2, 40)).astype(np.float32),
@@ -136,6 +140,40 @@ class TestThereAndBack:
         path = write_v2(tmp_path / "m.ckpt", {"a": np.ones(2), "ssd_detect/metadata": text})
         with open_tensors(locate(str(path))) as tensors:
             assert tensors.metadata == {}
+
+
+@pytest.mark.parametrize("kind", ["frozen", "SavedModel of constants"])
+def test_a_file_that_is_shortened_while_it_is_read(tmp_path: Path, kind: str) -> None:
+    """Where a file is mapped into memory, this ends the process."""
+    write, _, _ = WRITERS[kind]
+    path = write(tmp_path, {"a": np.ones((1000, 100), np.float32)})
+    with open_tensors(locate(str(path))) as tensors:
+        os.truncate(path / "saved_model.pb" if path.is_dir() else path, 5)
+        with pytest.raises(CheckpointError, match=r"damaged or .* \(it was cut off while it was read\)"):
+            tensors.read("a")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's account of the memory is Linux's")
+@pytest.mark.parametrize("kind", ["frozen", "SavedModel of constants"])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
+    """Tensors that are read one after the other, and let go, take the room of the largest one."""
+    write, _, _ = WRITERS[kind]
+    path = write(tmp_path, {f"w{i}": np.full((500, 1000), i, np.float32) for i in range(20)})
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from ssd_detect.model.locate import locate\n"
+        "from ssd_detect.model.readers.open import open_tensors\n"
+        "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) * 1024\n"
+        "before = peak()\n"
+        "with open_tensors(locate(sys.argv[1])) as tensors:\n"
+        "    for name in tensors.shapes: tensors.read(name)\n"
+        "print(peak() - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert 1_000_000 < int(done.stdout) < 10_000_000  # one of them is 2 MB, all are 40 MB
 
 
 class TestSliceKeys:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ssd_detect.benchmark.samples import Samples
 from ssd_detect.doctor.facts.record import Record
+from ssd_detect.engines.processor import is_busy
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Machine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether other programs use more than half of the cores, so that the numbers mislead."""
-        return self.load is not None and self.load > self.cores / 2
+        """Whether the numbers mislead, since other programs want the cores too."""
+        return is_busy(self.load, self.cores)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from ssd_detect.doctor.facts import Failure
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 10.0
 _TELLING_SECONDS = 0.2
-_WINDOWS_DEATHS = {0xC000001D: "SIGILL", 0xC0000005: "SIGSEGV", 0xC0000409: "SIGABRT"}
 
 
 class Child:
     """Asks a child process; when it has died of a question, the next question starts another.
+
+    Not a `children.AnsweringChild`: what it imports may start processes that outlive it and hold a pipe open, so that
+    its answers come through a file, and one that hangs is asked where before it is ended.
 
     Args:
         device: `auto`, `cpu` or `gpu:N`; what the child may use.
@@ -118,7 +120,5 @@ class _Running:
 
 
 def _death(status: int) -> Failure:
-    if status in _WINDOWS_DEATHS:
-        return Failure("killed", _WINDOWS_DEATHS[status])
     killer = signal_of(status)
     return Failure("exited", str(status)) if killer is None else Failure("killed", killer)

@@ -8,8 +8,9 @@ import onnx
 from onnx import TensorProto, helper
 
 from ssd_detect.arrays import Floats
-from ssd_detect.environment import import_untracked
-from ssd_detect.errors import MissingPackageError, SettingError
+from ssd_detect.conventions import EngineName
+from ssd_detect.engines.packages import imported
+from ssd_detect.errors import SettingError
 
 _KINDS = ("ReduceMin", "ReduceMax")
 
@@ -34,7 +35,7 @@ def activation_ranges(model: onnx.ModelProto, names: Sequence[str], inputs: Iter
 
     Raises:
         SettingError: no input; a value that is no number.
-        MissingPackageError: onnxruntime is not installed.
+        MissingPackageError, DeviceError: onnxruntime is not installed, or does not start.
     """
     session = _session(_with_reductions(model, names))
     found = [_ends(session, names, one) for one in inputs]
@@ -73,12 +74,7 @@ def _with_reductions(model: onnx.ModelProto, names: Sequence[str]) -> onnx.Model
 
 
 def _session(model: onnx.ModelProto) -> Any:
-    try:
-        onnxruntime = import_untracked("onnxruntime")
-    except ImportError as error:
-        raise MissingPackageError(
-            f'int8 needs onnxruntime to calibrate it ({error}): pip install "ssd-detect[onnx]"'
-        ) from error
+    onnxruntime = imported(EngineName.ONNXRUNTIME, "int8 needs the package onnxruntime, which calibrates it")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only: it warns of GPUs that it cannot look for
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

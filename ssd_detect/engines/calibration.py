@@ -1,6 +1,7 @@
 """The pictures that int8 is calibrated with: which ones a network was made with, and which are taken of a folder."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from ssd_detect import __version__
@@ -13,11 +14,16 @@ MOST_PICTURES = 64
 
 
 def calibration_id(folder: Path | None) -> str:
-    """Short; of the files in the folder and below it, by name, size and time; of those that ship, our version."""
+    """`FOLDER-CONTENT`: of the files in it and below, by name, size and time; of those that ship, our version."""
     if folder is None:
         return f"shipped-{__version__}"
     told = [f"{path} {file_stamp(path)}" for path in sorted(folder.rglob("*")) if path.is_file()]
-    return hashlib.sha256("\n".join([str(folder.resolve()), *told]).encode()).hexdigest()[:16]
+    content = _short("\n".join(told), 16)
+    return f"{_short(str(folder.resolve()), 8)}-{content}"
+
+
+def _short(text: str, digits: int) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:digits]
 
 
 def chosen_pictures(folder: Path) -> list[Path]:

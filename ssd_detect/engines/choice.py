@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from ssd_detect.conventions import EngineName
 from ssd_detect.counting import counted
+from ssd_detect.engines.condition import condition
 from ssd_detect.engines.converted import entry_of, prepare, room_explained, weights_file
 from ssd_detect.engines.entry import CHOICES, Entry
 from ssd_detect.engines.open import check_possible, is_ready, model_of
-from ssd_detect.engines.packages import can_convert, is_installed, version_of
-from ssd_detect.engines.processor import load_average, processor_id, usable_cores, within_cores
+from ssd_detect.engines.packages import can_convert, is_installed
+from ssd_detect.engines.processor import is_busy, load_average, usable_cores, within_cores
 from ssd_detect.engines.support import candidates, check_supported
 from ssd_detect.engines.trial_process import TrialProcess
 from ssd_detect.errors import DeviceError, MissingPackageError, OutputError, SettingError, SsdDetectError
@@ -73,8 +74,8 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
     if len(able) == 1:
         return able[0]
     entry = entry_of(checkpoint, on_note)
-    condition = _condition(settings, able)
-    known = _known(entry, condition, able)
+    held = condition(settings, able)
+    known = _known(entry, held, able)
     if known is not None:
         return known
     weights = entry.path(_WEIGHTS)
@@ -84,8 +85,8 @@ def choose(checkpoint: Checkpoint, settings: SessionSettings, on_note: _Note) ->
             room_explained(checkpoint),
             held_alone(weights, folder=_made(entry.folder.parent), on_wait=lambda: on_note(wait)),
         ):
-            known = _known(entry, condition, able)  # what the other run has found
-            return known or _measured_choice(checkpoint, settings, able, condition, on_note)
+            known = _known(entry, held, able)  # what the other run has found
+            return known or _measured_choice(checkpoint, settings, able, held, on_note)
     except OutputError as error:
         return _unmeasured_choice(entry, settings, able, error, on_note)
 
@@ -110,9 +111,9 @@ def _is_ready(entry: Entry, settings: SessionSettings, engine: EngineName) -> bo
     return is_ready(entry, replace(settings, engine=engine))
 
 
-def _known(entry: Entry, condition: str, able: Sequence[EngineName]) -> EngineName | None:
+def _known(entry: Entry, held: str, able: Sequence[EngineName]) -> EngineName | None:
     """What an earlier run has chosen."""
-    told = entry.told(CHOICES).get(condition)
+    told = entry.told(CHOICES).get(held)
     return EngineName(told["engine"]) if isinstance(told, dict) and told.get("engine") in able else None
 
 
@@ -138,15 +139,8 @@ def _is_there(engine: EngineName) -> bool:
     return is_installed(engine) and (engine is EngineName.TENSORFLOW or can_convert())
 
 
-def _condition(settings: SessionSettings, able: Sequence[EngineName]) -> str:
-    """All on which the choice depends beside the network."""
-    versions = " ".join(f"{engine.value}={version_of(engine)}" for engine in able)
-    threads = settings.intra_op_threads or usable_cores()
-    return f"{settings.device} {settings.precision.value} threads={threads} {versions} {processor_id()}"
-
-
 def _measured_choice(
-    checkpoint: Checkpoint, settings: SessionSettings, able: list[EngineName], condition: str, on_note: _Note
+    checkpoint: Checkpoint, settings: SessionSettings, able: list[EngineName], held: str, on_note: _Note
 ) -> EngineName:
     load, cores = load_average(), usable_cores()  # before we add to it
     entry = prepare(checkpoint, EngineName.AUTO, on_note)
@@ -156,19 +150,19 @@ def _measured_choice(
         asked = {"entry": str(entry.folder), "model": model, "weights": str(weights)}
         timings = measured(able, settings, asked, on_note)
     engine = quickest(timings)
-    if load is not None and load > cores:
+    if is_busy(load, cores):
         until = f"for this run only, as this machine is busy (load {load:.1f} on {counted(cores, 'core')})"
     else:
         until = "from now on"
-        _remember(entry, condition, engine, timings)
+        _remember(entry, held, engine, timings)
     told = ", ".join(f"{one.value} {timing.call:.3f} s" for one, timing in timings.items())
     on_note(f"auto: takes {engine.value} {until}; a picture takes {told}")
     return engine
 
 
-def _remember(entry: Entry, condition: str, engine: EngineName, timings: Mapping[EngineName, Timing]) -> None:
+def _remember(entry: Entry, held: str, engine: EngineName, timings: Mapping[EngineName, Timing]) -> None:
     values = {one.value: timing._asdict() for one, timing in timings.items()}
-    entry.note(CHOICES, condition, {"engine": engine.value, "seconds": values})
+    entry.note(CHOICES, held, {"engine": engine.value, "seconds": values})
 
 
 def quickest(timings: Mapping[EngineName, Timing]) -> EngineName:

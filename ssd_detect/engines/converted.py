@@ -15,21 +15,21 @@ from pathlib import Path
 from ssd_detect import __version__
 from ssd_detect.conventions import EngineName
 from ssd_detect.engines.entry import Entry
-from ssd_detect.engines.packages import CONVERTER, install_line, missing_or_broken
+from ssd_detect.engines.packages import CONVERTER, install_line
 from ssd_detect.engines.reference import compute_reference
+from ssd_detect.engines.superseded import NETWORK_DIGITS, remove_older_entries
 from ssd_detect.environment import engine_cache
 from ssd_detect.errors import OutputError
 from ssd_detect.files import explained_writing, remove_leftovers, scratch_file
 from ssd_detect.hashing import feed
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.model.spec import network
+from ssd_detect.optional_packages import explained_import
 
 MODEL = "model.onnx"
 REFERENCE = "reference.npz"
 _REFERENCE_WEIGHTS = "reference.safetensors"
-KEPT_ENTRIES = 8
-"""Of the networks that were used last; one takes some 250 MB. Older ones go when another is made."""
-
+_CODE_DIGITS = 8
 _REST_BYTES = 20_000_000  # the reference's arrays, the records
 _PACKAGE = Path(__file__).parent.parent
 # What files of the cache, and whether they are proved, depend on. Our version tells that too, but not while we develop.
@@ -61,20 +61,21 @@ def entry_of(checkpoint: Checkpoint, on_note: _Note = lambda line: None) -> Entr
 
 
 def key_of(checkpoint: Checkpoint) -> str:
-    """A short name for everything that shapes the network, and for the code that writes it.
+    """A short name: first for everything that shapes the network, then for the code that writes it.
 
     The hash of its file does not tell which classes were cut out, nor in which colour order the file was read; the
     kernels that depend on it do.
     """
     head = network(checkpoint.spec.size).heads[-1].scope
-    digest = hashlib.sha256()
-    for name in _MAKERS:
-        feed(digest, _PACKAGE / name)
-    choices = [__version__, checkpoint.sha256, asdict(checkpoint.spec)]
-    digest.update(json.dumps(choices, sort_keys=True, default=str).encode())
+    network_digest = hashlib.sha256()
+    choices = [checkpoint.sha256, asdict(checkpoint.spec)]
+    network_digest.update(json.dumps(choices, sort_keys=True, default=str).encode())
     for name in ("conv1/conv1_1/weights", f"{head}/conv_cls/weights"):
-        digest.update(checkpoint.variables[name].tobytes())
-    return digest.hexdigest()[:24]
+        network_digest.update(checkpoint.variables[name].tobytes())
+    code_digest = hashlib.sha256(__version__.encode())
+    for name in _MAKERS:
+        feed(code_digest, _PACKAGE / name)
+    return network_digest.hexdigest()[:NETWORK_DIGITS] + code_digest.hexdigest()[:_CODE_DIGITS]
 
 
 def prepare(checkpoint: Checkpoint, engine: EngineName, on_note: _Note) -> Entry:
@@ -103,7 +104,7 @@ def prepare(checkpoint: Checkpoint, engine: EngineName, on_note: _Note) -> Entry
         finally:
             with suppress(OSError):  # it is not empty, or not there
                 entry.folder.rmdir()
-        _prune(entry)
+        remove_older_entries(entry)
     with suppress(OSError):  # another user's
         entry.folder.touch()  # used now: the time by which old ones go
     return entry
@@ -143,11 +144,9 @@ def _bytes_needed(checkpoint: Checkpoint) -> int:
 def _convert(checkpoint: Checkpoint, path: Path, engine: EngineName) -> None:
     from ssd_detect.model.conversion.outgoing import outgoing_of
 
-    try:
+    needs = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
+    with explained_import(CONVERTER, CONVERTER, needs, install_line(engine)):
         from ssd_detect.model.conversion.to_onnx import write_onnx
-    except Exception as error:  # as in `packages.imported`
-        what = f"engine {engine.value} needs the package {CONVERTER}, which converts the network for it"
-        raise missing_or_broken(error, CONVERTER, CONVERTER, what, install_line(engine)) from error
     write_onnx(path, outgoing_of(checkpoint))
 
 
@@ -175,12 +174,3 @@ def weights_file(checkpoint: Checkpoint, place: Path) -> Iterator[Path]:
         with explained_writing(path):
             write_safetensors(path, outgoing_of(checkpoint))
         yield path
-
-
-def _prune(made: Entry) -> None:
-    """Keep of the other entries those that were used last."""
-    others = [path for path in made.folder.parent.iterdir() if path.is_dir() and path != made.folder]
-    with suppress(OSError):  # another process may be at the same
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in others[KEPT_ENTRIES - 1 :]:
-            shutil.rmtree(path, ignore_errors=True)

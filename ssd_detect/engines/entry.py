@@ -5,7 +5,9 @@ hash only when they differ: hashing 105 MB takes longer than loading them. A fil
 """
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,18 @@ class Entry:
         told = {"stamp": file_stamp(path), "size": path.stat().st_size, "sha256": _hash(path)}
         self._note(_FILES, name, told)
 
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files or folders, as far as the system lets us; none is made meanwhile.
+
+        Raises:
+            OutputError: the system refuses to lock the entry, or to write the record.
+        """
+        with self._alone():
+            for path in map(self.path, names):
+                with suppress(OSError):  # open, on Windows; gone
+                    path.unlink() if path.is_file() else shutil.rmtree(path)
+            self._write_record(_FILES, {name: told for name, told in self.told(_FILES).items() if name not in names})
+
     def told(self, subject: str) -> dict[str, Any]:
         """What the record says of a subject; empty where it says nothing, or is damaged."""
         found = self._record().get(subject)
@@ -85,7 +99,10 @@ class Entry:
             self._note(subject, name, value)
 
     def _note(self, subject: str, name: str, value: Any) -> None:
-        subjects = {**self._record(), subject: {**self.told(subject), name: value}}
+        self._write_record(subject, {**self.told(subject), name: value})
+
+    def _write_record(self, subject: str, values: dict[str, Any]) -> None:
+        subjects = {**self._record(), subject: values}
         path = self.path(_RECORD)
         with whole_file(path, overwrite=True) as temporary, explained_writing(path):
             temporary.write_text(json.dumps(subjects, indent=1), encoding="utf-8")

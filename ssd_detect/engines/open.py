@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.calibration import calibration_id, chosen_pictures
@@ -11,6 +10,7 @@ from ssd_detect.engines.entry import PROOFS, Entry
 from ssd_detect.engines.network import Network
 from ssd_detect.engines.packages import imported
 from ssd_detect.engines.processor import processor_id, within_cores
+from ssd_detect.engines.superseded import form_name, remove_older_forms, remove_older_models
 from ssd_detect.engines.support import check_supported
 from ssd_detect.model.checkpoint import Checkpoint
 from ssd_detect.settings import SessionSettings
@@ -84,6 +84,7 @@ def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on
         inputs = calibration_inputs(settings, checkpoint.spec, on_note)
         on_note(f"{settings.engine.value}: calibrating {checkpoint.name} for int8 (once, about a minute)")
         entry.made(name, lambda path: quantised_onnx(entry.path(MODEL), path, inputs))
+        remove_older_models(entry, name)
     return name
 
 
@@ -125,24 +126,29 @@ def _word(value: str) -> str:
 
 
 def _loaded(entry: Entry, model: str, settings: SessionSettings) -> Network:
-    path = entry.path(model)
     if settings.engine is EngineName.OPENCV:
         from ssd_detect.engines.opencv_network import OpenCvNetwork
 
-        return OpenCvNetwork(path, settings)
-    if settings.engine is EngineName.OPENVINO:
-        from ssd_detect.engines.openvino_network import OpenVinoNetwork
+        return OpenCvNetwork(entry.path(model), settings)
+    name = form_name(settings.engine, imported(settings.engine).__version__, model)
+    is_known = entry.path(name).exists()
+    network = (_openvino if settings.engine is EngineName.OPENVINO else _onnxruntime)(entry, model, name, settings)
+    if not is_known:
+        remove_older_forms(entry, settings.engine, model)
+    return network
 
-        return OpenVinoNetwork(path, settings, entry.path("openvino"))
-    return _onnxruntime(entry, path, settings)
+
+def _openvino(entry: Entry, model: str, name: str, settings: SessionSettings) -> Network:
+    from ssd_detect.engines.openvino_network import OpenVinoNetwork
+
+    return OpenVinoNetwork(entry.path(model), settings, entry.path(name))
 
 
-def _onnxruntime(entry: Entry, path: Path, settings: SessionSettings) -> Network:
+def _onnxruntime(entry: Entry, model: str, name: str, settings: SessionSettings) -> Network:
     from ssd_detect.engines.onnxruntime_network import OnnxRuntimeNetwork, uses_cpu, write_optimised
 
+    path = entry.path(model)
     if not uses_cpu(settings):
         return OnnxRuntimeNetwork(path, settings)
-    version = imported(settings.engine).__version__
-    name = f"onnxruntime-{version}-{processor_id()}-{path.name}"
     optimised = entry.made(name, lambda target: write_optimised(path, target))
     return OnnxRuntimeNetwork(optimised, settings, is_optimised=True)

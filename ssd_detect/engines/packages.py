@@ -1,13 +1,12 @@
 """The packages that engines come in: which are there, and what to install."""
 
 from collections.abc import Mapping
-from importlib import metadata
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ssd_detect.conventions import EngineName
 from ssd_detect.environment import import_untracked
-from ssd_detect.errors import DeviceError, MissingPackageError, SsdDetectError
+from ssd_detect.optional_packages import ONNXRUNTIME_DISTRIBUTIONS, explained_import, installed_of, version_of
 
 
 class Package(NamedTuple):
@@ -26,9 +25,7 @@ class Package(NamedTuple):
 
 PACKAGES: Mapping[EngineName, Package] = {
     EngineName.TENSORFLOW: Package("tensorflow", ("tensorflow", "tensorflow-cpu", "tf-nightly"), ""),
-    EngineName.ONNXRUNTIME: Package(
-        "onnxruntime", ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"), "onnx"
-    ),
+    EngineName.ONNXRUNTIME: Package("onnxruntime", ONNXRUNTIME_DISTRIBUTIONS, "onnx"),
     EngineName.OPENVINO: Package("openvino", ("openvino", "openvino-nightly"), "openvino"),
     EngineName.OPENCV: Package(
         "cv2",
@@ -55,57 +52,34 @@ def can_convert() -> bool:
     return find_spec(CONVERTER) is not None
 
 
-def version_of(engine: EngineName) -> str:
-    """As its distribution tells it, without importing it; `?` where none does."""
-    return _version(_installed(engine)) or "?"
+def releases_of(engine: EngineName) -> str:
+    """Every distribution that is installed for it, with its version, without an import; `?` where none tells.
+
+    Of one version there may be several, such as with and without code for GPUs.
+    """
+    versions = ((name, version_of(name)) for name in PACKAGES[engine].distributions)
+    return ",".join(f"{name}-{version}" for name, version in versions if version is not None) or "?"
 
 
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def imported(engine: EngineName) -> Any:
+def imported(engine: EngineName, needs: str | None = None) -> Any:
     """The engine's module.
+
+    Args:
+        engine: whose.
+        needs: that and for what it is needed, in words; None: to compute.
 
     Raises:
         MissingPackageError: it is not installed.
         DeviceError: it is, and does not start.
     """
-    package = PACKAGES[engine]
-    try:
-        return import_untracked(package.module)
-    except Exception as error:  # a broken package raises what it likes
-        what = f"engine {engine.value} needs the package {package.module}"
-        raise missing_or_broken(error, package.module, _installed(engine), what, install_line(engine)) from error
-
-
-def missing_or_broken(error: Exception, module: str, distribution: str, needs: str, install: str) -> SsdDetectError:
-    """What to say of an import that failed: the package is not there, or it is and something in it fails.
-
-    Args:
-        error: of the import.
-        module: that was to be imported.
-        distribution: that brings it.
-        needs: that and for what it is needed, in words.
-        install: what to type where it is missing.
-    """
-    if isinstance(error, ModuleNotFoundError) and error.name == module:
-        return MissingPackageError(f"{needs} ({error}): {install}")
-    reason = (str(error).strip().splitlines() or [""])[0]
-    if not isinstance(error, ImportError):
-        reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
-    return DeviceError(
-        f"{needs}, which is installed but does not start ({reason}): pip install --force-reinstall {distribution}"
-    )
+    module = PACKAGES[engine].module
+    needs = needs or f"engine {engine.value} needs the package {module}"
+    with explained_import(module, _installed(engine), needs, install_line(engine)):
+        return import_untracked(module)
 
 
 def _installed(engine: EngineName) -> str:
-    """The distribution that is there; the usual one where none is known."""
-    names = PACKAGES[engine].distributions
-    return next((name for name in names if _version(name) is not None), names[0])
+    return installed_of(PACKAGES[engine].distributions)
 
 
 def install_line(engine: EngineName) -> str:

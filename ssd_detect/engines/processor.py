@@ -40,3 +40,17 @@ def load_average() -> float | None:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
         return None
+
+
+def is_busy(load: float | None, cores: int) -> bool:
+    """Whether other programs want the cores too, so that what is measured here misleads.
+
+    The mean of the last minute counts our own threads as well, of a run that has just ended: one a core, and one that
+    reads or writes. So that nobody is warned of himself, only what goes beyond those is taken for others. What others
+    do on single cores is not seen here; interleaved calls and their spread are there for that.
+
+    Args:
+        load: as `load_average`.
+        cores: that this process may use.
+    """
+    return load is not None and load > cores + 1

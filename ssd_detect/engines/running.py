@@ -28,7 +28,7 @@ def explained(engine: EngineName, device: str, batch: int, doing: str = "run") -
         yield
     except (SsdDetectError, ImportError):
         raise
-    except Exception as error:
+    except Exception as error:  # each engine has its own, and some raise bare RuntimeErrors
         raise DeviceError(_line(error, engine, device, batch, doing)) from error
 
 

@@ -58,6 +58,7 @@ def _opened(asked: dict[str, Any], entry: Entry) -> tuple[Network, float]:
     settings = SessionSettings(
         device=Device.parse(asked["device"]),
         intra_op_threads=asked["threads"],
+        inter_op_threads=asked["inter_op_threads"],
         engine=EngineName(asked["engine"]),
         precision=Arithmetic(asked["precision"]),
     )

@@ -1,14 +1,11 @@
 """A process of its own for one engine that is measured; see `trial` for what runs inside."""
 
 import json
-import subprocess
-import tempfile
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from ssd_detect.children import command, death, last_line
+from ssd_detect.children import AnsweringChild, NoAnswerError
 from ssd_detect.conventions import EngineName
 from ssd_detect.environment import for_quiet_child
 from ssd_detect.errors import ExitStatus
@@ -32,70 +29,38 @@ class TrialProcess:
             "device": str(settings.device),
             "precision": settings.precision.value,
             "threads": settings.intra_op_threads,
+            "inter_op_threads": settings.inter_op_threads,
         }
-        self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed at exit
-        self._process: subprocess.Popen[str] = subprocess.Popen(
-            command("ssd_detect.engines.trial", json.dumps(choices)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=for_quiet_child(without_gpus=settings.device.kind == "cpu"),
-        )
+        environment = for_quiet_child(without_gpus=settings.device.kind == "cpu")
+        self._child = AnsweringChild("ssd_detect.engines.trial", json.dumps(choices), environment=environment)
 
     def start(self) -> float:
         """Wait for its first picture; returns the seconds to that."""
-        return self._answer("start", _START_SECONDS)
+        return self._number("start", lambda: self._child.answer(_START_SECONDS))
 
     def call(self) -> float:
         """Let it compute a picture; returns the seconds that it took."""
-        if self.failure is None:
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.write("\n")
-                self._process.stdin.flush()
-            except OSError:
-                pass  # it died; its answer will be missing
-        return self._answer("call", _CALL_SECONDS)
+        return self._number("call", lambda: self._child.ask("", _CALL_SECONDS))
 
-    def _answer(self, what: str, seconds: float) -> float:
-        """The number it answers with; 0 when it has failed."""
+    def _number(self, what: str, answer: Callable[[], str]) -> float:
+        """What it answers with; 0 when it has failed."""
         if self.failure is not None:
             return 0.0
-        line = self._line(seconds)
-        if line:
-            told: dict[str, Any] = json.loads(line)
-            if what in told:
-                return float(told[what])
-            self.is_refused = told["status"] == ExitStatus.USAGE
-        self.failure = told["error"] if line else self._why(seconds)
-        return 0.0
-
-    def _line(self, seconds: float) -> str:
-        assert self._process.stdout is not None
-        lines: list[str] = []
-        read = self._process.stdout.readline
-        reader = threading.Thread(target=lambda: lines.append(read()), daemon=True)
-        reader.start()
-        reader.join(seconds)
-        return lines[0] if lines else ""
-
-    def _why(self, seconds: float) -> str:
         try:
-            status = self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            return f"no answer after {seconds:g} s"
-        self._log.seek(0)
-        return f"it ended {death(status)} ({last_line(self._log.read()) or 'nothing was said'})"
+            told: dict[str, Any] = json.loads(answer())
+        except NoAnswerError as error:
+            self.failure = f"it {error}"
+            return 0.0
+        if "error" in told:
+            self.failure, self.is_refused = told["error"], told["status"] == ExitStatus.USAGE
+            return 0.0
+        return float(told[what])
 
     def __enter__(self) -> "TrialProcess":
+        self._child.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._log):
-            if stream is not None:
-                stream.close()
+        self._child.__exit__(kind, error, trace)

@@ -1,8 +1,7 @@
 """What numbers TensorFlow computes the convolutions with, where it can, and how it is told."""
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import tensorflow as tf
 
 from ssd_detect.conventions import Arithmetic
 from ssd_detect.errors import SettingError
+from ssd_detect.model.shared_switch import SharedSwitch
 
 _KINDS: Mapping[Arithmetic, Any] = {
     Arithmetic.FLOAT32: tf.float32,
@@ -24,7 +24,9 @@ _LEAST_CAPABILITY = {Arithmetic.TF32: (8, 0), Arithmetic.BF16: (8, 0)}
 # As Linux lists them, of x86 and ARM. Without them oneDNN computes bf16 slower than float32.
 _BF16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
-_TF32_LOCK = threading.RLock()
+_TF32 = SharedSwitch(
+    tf.config.experimental.tensor_float_32_execution_enabled, tf.config.experimental.enable_tensor_float_32_execution
+)
 
 
 def kind_of(precision: Arithmetic) -> Any:
@@ -88,20 +90,12 @@ def check_on_gpu(precision: Arithmetic, name: str, capability: tuple[int, int] |
         )
 
 
-@contextmanager
-def tf32_products(allowed: bool) -> Iterator[None]:
+def tf32_products(allowed: bool) -> AbstractContextManager[None]:
     """Within the block, GPUs multiply float32 with 10 bits of fraction, or with all 23.
 
     TensorFlow has one switch for the process, on by default, which its kernels read when they start. So it is put
-    back after the block, and no two blocks run at once; what other code of the process computes meanwhile has the
-    same precision. cuDNN's choice of an algorithm is kept for the process too: two sessions that differ in nothing but
-    this may share one.
+    back after the block, and blocks run at once only where they want the same, as those of two GPUs usually do; what
+    other code of the process computes meanwhile has the same precision. cuDNN's choice of an algorithm is kept for the
+    process too: two sessions that differ in nothing but this may share one.
     """
-    config = tf.config.experimental
-    with _TF32_LOCK:
-        before = config.tensor_float_32_execution_enabled()
-        config.enable_tensor_float_32_execution(allowed)
-        try:
-            yield
-        finally:
-            config.enable_tensor_float_32_execution(before)
+    return _TF32.at(allowed)

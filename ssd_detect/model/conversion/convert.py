@@ -8,13 +8,16 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from ssd_detect.environment import import_untracked
-from ssd_detect.errors import MissingPackageError, OutputError
+from ssd_detect.errors import OutputError
 from ssd_detect.files import explained_writing
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.conversion.outgoing import Outgoing, ReadBack, outgoing_of
 from ssd_detect.model.conversion.proof import Proof, prove
 from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat
 from ssd_detect.model.conversion.staging import check_settings, give_names, staged
+from ssd_detect.optional_packages import ONNXRUNTIME_DISTRIBUTIONS, explained_import, installed_of
+
+_INSTALL = 'pip install "ssd-detect[onnx]"'
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def convert(settings: ConvertSettings, on_stage: Callable[[str], None] = lambda 
         CheckpointError: the source cannot be used, or its weights do not fit the precision.
         SettingError: anchors or class names that do not fit the source.
         OutputError: the target may not be written, the system refuses, or the proof fails.
-        MissingPackageError: onnx or onnxruntime is not installed.
+        MissingPackageError, DeviceError: onnx or onnxruntime is not installed, or does not start.
     """
     written_as = _format(settings.file_format)
     check_settings(settings)
@@ -87,13 +90,11 @@ def _format(file_format: FileFormat) -> _Format:
 
 
 def _onnx() -> _Format:
-    try:
-        import_untracked("onnxruntime")  # for the proof; better missed now than after the writing
+    runtime = installed_of(ONNXRUNTIME_DISTRIBUTIONS)
+    with explained_import("onnxruntime", runtime, "ONNX files need the package onnxruntime, for their proof", _INSTALL):
+        import_untracked("onnxruntime")  # better missed now than after the writing
+    with explained_import("onnx", "onnx", "ONNX files need the package onnx", _INSTALL):
         from ssd_detect.model.conversion.to_onnx import read_onnx, write_onnx
-    except ImportError as error:
-        raise MissingPackageError(
-            f'ONNX files need the packages onnx and onnxruntime ({error}): pip install "ssd-detect[onnx]"'
-        ) from error
     return _Format("model.onnx", write_onnx, read_onnx)
 
 

@@ -18,7 +18,7 @@ from ssd_detect.model.metadata import METADATA_NAME
 from ssd_detect.model.readers.crc32c import crc32c, unmasked
 from ssd_detect.model.readers.faults import DamagedError, explained
 from ssd_detect.model.readers.ordered_code import slice_key
-from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields, parts, varint
+from ssd_detect.model.readers.protos import Message, as_bytes, as_number, as_text, fields, parts, varint
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
 from ssd_detect.model.readers.sstable import Table
 from ssd_detect.model.readers.stored import StoredTensors
@@ -227,7 +227,7 @@ def _full_names(bundle: _Bundle) -> dict[str, str]:
     return dict(_attribute(attribute) for node in parts(graph, 1) for attribute in parts(node, 2))
 
 
-def _attribute(message: memoryview) -> tuple[str, str]:
+def _attribute(message: Message) -> tuple[str, str]:
     full_name = key = ""
     for number, value in fields(message):
         if number == 2:

@@ -6,19 +6,18 @@ declared as `bytes`, which look the same in a file, so that NumPy sees them whol
 """
 
 import math
-import mmap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
 
-from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
-from ssd_detect.model.readers.protos import Field, located_fields
+from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained, opened
+from ssd_detect.model.readers.protos import Field, FilePart, located_fields, whole
 from ssd_detect.model.readers.stored import StoredTensors
 
 _MAX_LAYERS = 4000
@@ -90,17 +89,14 @@ def open_caffe(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: cannot be read, is damaged, has numbers of half precision, or a field for each number.
     """
-    with explained(path):
-        file = path.open("rb")
-    with file:
-        with explained(path, ValueError, message.DecodeError):  # ValueError: an empty file cannot be mapped
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                layers = _layers(data)
-            tensors = _stored_tensors(path, file, layers)
+    with opened(path) as file:
+        with explained(path, ValueError, message.DecodeError):
+            data = whole(file)
+            tensors = _stored_tensors(path, data, _layers(data))
         yield tensors
 
 
-def _layers(data: mmap.mmap) -> list[Field]:
+def _layers(data: FilePart) -> list[Field]:
     """The layers, so framed that parsing one takes no more memory than it has bytes."""
     layers = [
         f
@@ -122,17 +118,16 @@ def _layers(data: mmap.mmap) -> list[Field]:
     return layers
 
 
-def _check_blob(data: mmap.mmap, blob: Field) -> None:
+def _check_blob(data: FilePart, blob: Field) -> None:
     for field in located_fields(data, blob.start, blob.end, _MAX_BLOB_FIELDS):
         if field.number in _NUMBERS and field.kind != _LENGTH_TOLD:
             raise RefusedError("its numbers are in a field each, expected all of a blob in one, as Caffe writes them")
 
 
-def _stored_tensors(path: Path, file: BinaryIO, layers: list[Field]) -> StoredTensors:
+def _stored_tensors(path: Path, data: FilePart, layers: list[Field]) -> StoredTensors:
     @lru_cache(maxsize=1)
     def parsed(layer: Field) -> Any:
-        file.seek(layer.start)
-        return _classes()[_LAYER_KINDS[layer.number][0]].FromString(file.read(layer.end - layer.start))
+        return _classes()[_LAYER_KINDS[layer.number][0]].FromString(bytes(data[layer.start : layer.end]))
 
     places: dict[str, _Place] = {}
     for layer in layers:

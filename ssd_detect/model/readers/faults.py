@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from ssd_detect.errors import CheckpointError
@@ -35,3 +36,16 @@ def explained(path: Path, *library_errors: type[Exception]) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise CheckpointError(f"{path}: cannot read the checkpoint: {error.strerror or error}") from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """The file, open for reading; only what opening it raises is turned into an error that names it.
+
+    Raises:
+        CheckpointError: it cannot be opened.
+    """
+    with explained(path):
+        file = path.open("rb")
+    with file:
+        yield file

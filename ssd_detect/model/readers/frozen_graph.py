@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssd_detect.model.readers.faults import explained
+from ssd_detect.model.readers.faults import explained, opened
 from ssd_detect.model.readers.graph_constants import constants, stored_constants
-from ssd_detect.model.readers.protos import mapped
+from ssd_detect.model.readers.protos import whole
 from ssd_detect.model.readers.stored import StoredTensors
 
 
@@ -17,6 +17,7 @@ def open_frozen_graph(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such graph, or a damaged one.
     """
-    with explained(path):
-        found = constants(mapped(path))
-    yield stored_constants(path, "TensorFlow frozen graph", found)
+    with opened(path) as file:
+        with explained(path):
+            found = constants(whole(file))
+        yield stored_constants(path, "TensorFlow frozen graph", found)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.model.readers.faults import explained
-from ssd_detect.model.readers.protos import as_bytes, as_text, fields, parts
+from ssd_detect.model.readers.protos import Message, as_bytes, as_text, fields, parts
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, described_by, tensor_values
 
@@ -22,14 +22,14 @@ class Constant(NamedTuple):
     """One constant, where it lies in the file."""
 
     described: Described
-    tensor: memoryview
+    tensor: Message
 
     def read(self) -> npt.NDArray[np.generic]:
-        """Its values, as a copy of its own."""
-        return np.array(tensor_values(self.tensor, self.described))
+        """Its values."""
+        return tensor_values(self.tensor, self.described)
 
 
-def constants(graph: memoryview) -> Mapping[str, Constant]:
+def constants(graph: Message) -> Mapping[str, Constant]:
     """Name -> constant, of a `GraphDef` and of the functions in it; of two of one name the first.
 
     Weights are numbers with a fraction, or 8 bits of one, and have at least one dimension; others are left out.
@@ -47,7 +47,7 @@ def constants(graph: memoryview) -> Mapping[str, Constant]:
 
 
 def stored_constants(path: Path, container: str, found: Mapping[str, Constant]) -> StoredTensors:
-    """`found`, constants of the file `path`, as every reader gives its tensors."""
+    """`found`, constants of the file `path`, which is open, as every reader gives its tensors."""
 
     def read(name: str) -> npt.NDArray[np.generic]:
         with explained(path):
@@ -61,14 +61,14 @@ def stored_constants(path: Path, container: str, found: Mapping[str, Constant]) 
     )
 
 
-def _nodes(graph: memoryview) -> Iterator[memoryview]:
+def _nodes(graph: Message) -> Iterator[Message]:
     yield from parts(graph, 1)
     for library in parts(graph, 2):
         for function in parts(library, 1):
             yield from parts(function, 3)
 
 
-def _constant(node: memoryview) -> tuple[str, memoryview | None]:
+def _constant(node: Message) -> tuple[str, Message | None]:
     """A node's name and, if it is a constant, its tensor."""
     name = operation = ""
     attributes = []
@@ -82,7 +82,7 @@ def _constant(node: memoryview) -> tuple[str, memoryview | None]:
     return name, _value(attributes) if operation == "Const" else None
 
 
-def _value(attributes: list[memoryview]) -> memoryview | None:
+def _value(attributes: list[Message]) -> Message | None:
     """The tensor under the key `value` of a node's attributes."""
     for attribute in attributes:
         if next((as_text(key) for key in parts(attribute, 1)), "") == "value":

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
+from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained, opened
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.torch_pickle import unpickle
 from ssd_detect.model.readers.torch_rebuild import SAVE_ALONE, Storage, TensorPlace
@@ -43,9 +43,7 @@ def open_pytorch(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: cannot be read, is damaged, or asks for more than tensors and plain values.
     """
-    with explained(path):
-        file = path.open("rb")
-    with file:
+    with opened(path) as file:
         with explained(path, *ZIP_ERRORS):
             is_zip = file.read(4) == b"PK\x03\x04"
             tensors = _open_zip(path, file) if is_zip else _open_legacy(path, file)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.faults import DamagedError, explained
+from ssd_detect.model.readers.faults import DamagedError, explained, opened
 from ssd_detect.model.readers.stored import StoredTensors
 from ssd_detect.model.readers.tensor_protos import Described, array_of, check_size
 
@@ -44,9 +44,7 @@ def open_safetensors(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such file, or a damaged one.
     """
-    with explained(path):
-        opened = path.open("rb")
-    with opened as file:
+    with opened(path) as file:
         with explained(path):
             header, begin = _header(file)
             metadata = _metadata(header)

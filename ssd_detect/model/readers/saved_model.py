@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssd_detect.model.readers.bundle import open_bundle
-from ssd_detect.model.readers.faults import explained
+from ssd_detect.model.readers.faults import explained, opened
 from ssd_detect.model.readers.graph_constants import Constant, constants, stored_constants
-from ssd_detect.model.readers.protos import mapped, parts
+from ssd_detect.model.readers.protos import Message, parts, whole
 from ssd_detect.model.readers.stored import StoredTensors
 
 _CONTAINER = "TensorFlow SavedModel"
@@ -31,14 +31,15 @@ def open_saved_model(folder: Path) -> Iterator[StoredTensors]:
                 yield replace(variables, container=_CONTAINER)
                 return
     path = folder / "saved_model.pb"
-    with explained(path):
-        found = _constants(path)
-    yield stored_constants(path, _CONTAINER, found)
+    with opened(path) as file:
+        with explained(path):
+            found = _constants(whole(file))
+        yield stored_constants(path, _CONTAINER, found)
 
 
-def _constants(path: Path) -> Mapping[str, Constant]:
+def _constants(saved_model: Message) -> Mapping[str, Constant]:
     found: dict[str, Constant] = {}
-    for meta_graph in parts(mapped(path), 2):
+    for meta_graph in parts(saved_model, 2):
         for graph in parts(meta_graph, 2):
             found = {**constants(graph), **found}
     return found

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.model.readers.faults import DamagedError
-from ssd_detect.model.readers.protos import as_number, fields, parts, signed
+from ssd_detect.model.readers.protos import Message, as_number, fields, parts, signed
 from ssd_detect.model.readers.tensor_protos import Described
 
 Extents: TypeAlias = tuple[tuple[int, int], ...]
 """Start and length of a piece in each dimension; (0, -1) is all of it."""
 
 
-def extents_of(message: memoryview) -> Extents:
+def extents_of(message: Message) -> Extents:
     """A `TensorSliceProto`."""
     extents = []
     for extent in parts(message, 1):

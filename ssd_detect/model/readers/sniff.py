@@ -6,12 +6,13 @@ Imports neither TensorFlow nor NumPy.
 import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from ssd_detect.model.readers.faults import DamagedError
-from ssd_detect.model.readers.protos import as_text, fields, mapped
+from ssd_detect.model.readers.protos import Message, as_text, fields, whole
 from ssd_detect.model.readers.zips import ZIP_ERRORS, open_zip
 
 Kind: TypeAlias = Literal[
@@ -33,6 +34,7 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _TORCH_PICKLE = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 _ZIP_FAULTS: tuple[type[Exception], ...] = (DamagedError, *ZIP_ERRORS)
 _MOST_FIELDS = 200  # enough to know a message by
+_MOST_NAME_BYTES = 1000  # enough to know a name by
 
 
 class Sniffed(NamedTuple):
@@ -158,30 +160,32 @@ def _safetensors(path: Path, head: bytes) -> Sniffed | None:
 
 def _message(path: Path) -> Sniffed:
     """Protocol buffers have no signature, but each program's have fields of their own."""
-    seen: dict[int, int | memoryview] = {}
-    try:
-        for number, value in islice(fields(mapped(path)), _MOST_FIELDS):
-            seen.setdefault(number, value)
-    except DamagedError:
-        pass  # cut off perhaps; what was seen until then tells enough, and its reader says what is wrong
-    if known := _known_message(seen):
+    seen: dict[int, int | Message] = {}
+    known = None
+    with path.open("rb") as file:
+        with suppress(DamagedError):  # cut off perhaps; what was seen until then tells enough, its reader says the rest
+            for number, value in islice(fields(whole(file)), _MOST_FIELDS):
+                seen.setdefault(number, value)
+        with suppress(DamagedError):  # being cut off right now
+            known = _known_message(seen)
+    if known is not None:
         return known
     if kind := SUFFIXES.get(path.suffix.lower()):
         return Sniffed(kind)  # damaged, for all we know; its reader says in which way
     return Sniffed(None, f"a file of {path.stat().st_size:,} bytes in another format")
 
 
-def _known_message(seen: dict[int, int | memoryview]) -> Sniffed | None:
+def _known_message(seen: dict[int, int | Message]) -> Sniffed | None:
     first = seen.get(1)
     if isinstance(first, int):
-        if isinstance(seen.get(7), memoryview) or isinstance(seen.get(8), memoryview):
+        if isinstance(seen.get(7), Message) or isinstance(seen.get(8), Message):
             return Sniffed(None, "an ONNX model; give the weights that it was made from")
-        return Sniffed("saved-model") if first == 1 and isinstance(seen.get(2), memoryview) else None
-    if isinstance(first, memoryview) and _is_node(first):
+        return Sniffed("saved-model") if first == 1 and isinstance(seen.get(2), Message) else None
+    if isinstance(first, Message) and _is_node(first):
         return Sniffed("frozen-graph")
-    if isinstance(seen.get(100), memoryview) or (_is_name(first) and isinstance(seen.get(2), memoryview)):
+    if isinstance(seen.get(100), Message) or (_is_name(first) and isinstance(seen.get(2), Message)):
         return Sniffed("caffe")
-    if isinstance(first, memoryview) and isinstance(seen.get(2), memoryview):
+    if isinstance(first, Message) and isinstance(seen.get(2), Message):
         return Sniffed(
             None,
             "TensorFlow's description of a graph (.meta), the weights are in the .index and .data files beside it",
@@ -189,7 +193,7 @@ def _known_message(seen: dict[int, int | memoryview]) -> Sniffed | None:
     return None
 
 
-def _is_node(message: memoryview) -> bool:
+def _is_node(message: Message) -> bool:
     """A `NodeDef`: a name, then an operation."""
     try:
         (first, name), (second, operation) = islice(fields(message), 2)
@@ -198,5 +202,5 @@ def _is_node(message: memoryview) -> bool:
         return False
 
 
-def _is_name(value: int | memoryview | None) -> bool:
-    return isinstance(value, memoryview) and re.fullmatch(rb"[ -~]+", value) is not None
+def _is_name(value: int | Message | None) -> bool:
+    return isinstance(value, Message) and re.fullmatch(rb"[ -~]+", bytes(value[:_MOST_NAME_BYTES])) is not None

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssd_detect.model.readers.faults import DamagedError
-from ssd_detect.model.readers.protos import as_bytes, as_number, fields, parts, signed
+from ssd_detect.model.readers.protos import Message, as_bytes, as_number, fields, in_memory, parts, signed
 
 DTYPES: Mapping[int, str] = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 9: "int64", 10: "bool",
@@ -41,7 +41,7 @@ def dtype_name(number: int) -> str:
     return DTYPES.get(number, f"type {number}")
 
 
-def shape_of(message: memoryview) -> tuple[int, ...]:
+def shape_of(message: Message) -> tuple[int, ...]:
     """A `TensorShapeProto`.
 
     Raises:
@@ -85,7 +85,7 @@ def _stored_type(described: Described) -> np.dtype[np.generic]:
     return np.dtype("uint16" if described.dtype == "bfloat16" else described.dtype)
 
 
-def described_by(tensor: memoryview) -> Described:
+def described_by(tensor: Message) -> Described:
     """Shape and type of a `TensorProto`."""
     found = Described((), dtype_name(0))
     for number, value in fields(tensor):
@@ -96,7 +96,7 @@ def described_by(tensor: memoryview) -> Described:
     return found
 
 
-def tensor_values(tensor: memoryview, described: Described) -> npt.NDArray[np.generic]:
+def tensor_values(tensor: Message, described: Described) -> npt.NDArray[np.generic]:
     """The values of a `TensorProto`, which may lie in `tensor` still; `described` is its shape and type.
 
     Raises:
@@ -104,8 +104,8 @@ def tensor_values(tensor: memoryview, described: Described) -> npt.NDArray[np.ge
     """
     for content in parts(tensor, 4):
         if len(content):
-            return array_of(np.frombuffer(content, np.uint8), described)
-    return _spread(_listed_values(tensor, described), described)
+            return array_of(np.frombuffer(in_memory(content), np.uint8), described)
+    return _spread(_listed_values(in_memory(tensor), described), described)
 
 
 def _listed_values(tensor: memoryview, described: Described) -> npt.NDArray[np.generic]:
@@ -121,17 +121,17 @@ def _listed_values(tensor: memoryview, described: Described) -> npt.NDArray[np.g
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, kind), *pieces])
 
 
-def _packed(content: memoryview, kind: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
+def _packed(content: Message, kind: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
     if len(content) % kind.itemsize:
         raise DamagedError("a part of a number")
-    return np.frombuffer(content, kind)
+    return np.frombuffer(in_memory(content), kind)
 
 
-def _varints(value: int | memoryview) -> npt.NDArray[np.uint64]:
+def _varints(value: int | Message) -> npt.NDArray[np.uint64]:
     """Numbers of one packed field, all at once: each byte adds its seven bits to the number that it belongs to."""
     if isinstance(value, int):
         return np.array([value], np.uint64)
-    data = np.frombuffer(value, np.uint8)
+    data = np.frombuffer(in_memory(value), np.uint8)
     if not len(data):
         return np.zeros(0, np.uint64)
     ends = np.flatnonzero(data < 0x80)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained
+from ssd_detect.model.readers.faults import DamagedError, RefusedError, explained, opened
 from ssd_detect.model.readers.ordered_code import slice_key
-from ssd_detect.model.readers.protos import as_bytes, as_number, as_text, fields, parts
+from ssd_detect.model.readers.protos import Message, as_bytes, as_number, as_text, fields, parts
 from ssd_detect.model.readers.slices import Extents, extents_of, joined, piece_shape
 from ssd_detect.model.readers.sstable import Table
 from ssd_detect.model.readers.stored import StoredTensors
@@ -35,9 +35,7 @@ def open_v1_checkpoint(path: Path) -> Iterator[StoredTensors]:
     Raises:
         CheckpointError: no such checkpoint, or a damaged one.
     """
-    with explained(path):
-        file = path.open("rb")
-    with file:
+    with opened(path) as file:
         with explained(path):
             table = Table(file, path)
             saved = _contents(table.get(b""))
@@ -65,7 +63,7 @@ def _contents(message: memoryview) -> dict[str, _Saved]:
     return dict(tensors)
 
 
-def _saved(message: memoryview) -> tuple[str, _Saved]:
+def _saved(message: Message) -> tuple[str, _Saved]:
     name, dtype = "", 0
     shape: tuple[int, ...] = ()
     pieces: list[Extents] = []
