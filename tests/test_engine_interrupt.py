@@ -73,7 +73,7 @@ def test_is_obeyed_at_once(
         assert {path.name for path in left} <= {"model.onnx", "reference.npz", "record.json"}, left
     assert not [path for path in left if path.name.startswith("auto")]
     if words == "making" and seconds < 1:
-        assert not list((home / "engines").iterdir())
+        assert not list((home / "engines").glob("*"))  # on a busy machine not even the folder is there yet
 
 
 def is_running(process: str) -> bool:
