@@ -20,7 +20,9 @@ from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines.converted import KEPT_ENTRIES
 from ssd_detect.engines.packages import PACKAGES, install_line
 from ssd_detect.model.manifest import manifest
+from ssd_detect.settings import SessionSettings
 from tests.clips import H264, ffmpeg, pictures
+from tests.noted_choices import note_choice
 from tests.test_benchmark_command import EXAMPLE_RUNS
 
 ROOT = Path(__file__).parent.parent
@@ -53,10 +55,13 @@ def test_the_examples_are_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if " image " in e and "--thresholds" not in e])
 def test_image_examples(example: str, seeded_checkpoint: object) -> None:
+    """As on a machine where `auto` has measured; its own tests see it doing that."""
     if "ssd_300_vgg.ckpt" in example:
         prefix = seeded_checkpoint(300)  # type: ignore[operator]
         for suffix in (".index", ".data-00000-of-00001"):
             Path(f"ssd_300_vgg.ckpt{suffix}").symlink_to(f"{prefix}{suffix}")
+    if "--engine auto" in example:
+        note_choice(SessionSettings(engine=EngineName.AUTO), EngineName.ONNXRUNTIME)
     result = CliRunner().invoke(program, expanded(example)[1:])
     assert result.exit_code == 0, result.output
 
