@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ssd_detect.locks import held_alone
 from tests.clips import H264, SOUND, ffmpeg, pictures
 
 if TYPE_CHECKING:
     from ssd_detect.detector import Detector
+    from tests.kept_networks import KeptNetworks
     from tests.video_runs import Looker
 
 TESTS = Path(__file__).parent
@@ -82,15 +84,24 @@ def golden() -> Callable[[int], dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def seeded_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+def made_for_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run of the tests share."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "made-for-all"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def seeded_checkpoint(made_for_all: Path) -> Callable[[int], Path]:
     """Size -> prefix of a TensorFlow checkpoint with seeded weights, written in a process of its own."""
-    folder = tmp_path_factory.mktemp("seeded")
 
     def prefix(size: int) -> Path:
-        path = folder / f"ssd_{size}_vgg.ckpt"
-        if not path.with_name(path.name + ".index").exists():
-            script = TESTS / "golden" / "seeded.py"
-            subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True)
+        path = made_for_all / f"ssd_{size}_vgg.ckpt"
+        with held_alone(path, on_wait=lambda: None):
+            if not path.with_name(path.name + ".index").exists():
+                script = TESTS / "golden" / "seeded.py"
+                subprocess.run([sys.executable, script, str(size), path], check=True, capture_output=True)
         return path
 
     return prefix
@@ -103,6 +114,34 @@ def detector() -> Iterator["Detector"]:
 
     with Detector() as shipped:
         yield shipped
+
+
+@pytest.fixture(scope="session")
+def kept_networks() -> Iterator["KeptNetworks"]:
+    from tests.kept_networks import KeptNetworks
+
+    kept = KeptNetworks()
+    yield kept
+    kept.close()
+
+
+@pytest.fixture
+def networks_kept_open(kept_networks: "KeptNetworks", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every `Detector` of this process borrows its network, where the test is of what is done before and after it."""
+    monkeypatch.setattr("ssd_detect.detector.open_network", kept_networks.open)
+
+
+@pytest.fixture(scope="module")
+def source_kept_open(kept_networks: "KeptNetworks") -> Iterator[None]:
+    """The proofs of a module's conversions run the source once for all; what was written they run each."""
+    from ssd_detect.settings import Device, SessionSettings
+
+    on_cpu = SessionSettings(Device("cpu"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "ssd_detect.model.conversion.proof.open_session", lambda source: kept_networks.open(source, on_cpu)
+        )
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,8 @@ from ssd_detect.errors import ExitStatus
 from ssd_detect.model.conversion.settings import FileFormat
 from ssd_detect.settings import CheckpointSettings
 
+pytestmark = pytest.mark.usefixtures("source_kept_open")
+
 
 @pytest.fixture(scope="module")
 def program() -> click.Group:

@@ -31,6 +31,8 @@ from ssd_detect.model.manifest import manifest
 from ssd_detect.model.metadata import assumed_by_metadata, told_by_metadata, written_metadata
 from ssd_detect.settings import CheckpointSettings
 
+pytestmark = pytest.mark.usefixtures("source_kept_open")
+
 onnxruntime = import_untracked("onnxruntime")
 CLASSES = ("background", *(f"thing {i}" for i in range(20)))
 NAMES = {

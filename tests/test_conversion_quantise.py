@@ -19,6 +19,8 @@ from ssd_detect.model.conversion.settings import ConvertSettings, FileFormat, Pr
 from ssd_detect.model.manifest import checkpoints_folder
 from ssd_detect.settings import CheckpointSettings
 
+pytestmark = pytest.mark.usefixtures("source_kept_open")
+
 KERNELS = hnp.arrays(
     np.float32,
     hnp.array_shapes(min_dims=4, max_dims=4, max_side=4),

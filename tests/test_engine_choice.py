@@ -78,8 +78,10 @@ def test_others_need_the_converter(checkpoint: Checkpoint, monkeypatch: pytest.M
 @pytest.mark.usefixtures("empty_home")
 def test_measures_once_and_takes_the_fastest(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(choice, "load_average", lambda: usable_cores() + 1.1)
-    choose(checkpoint, CPU, told.append)
+    with monkeypatch.context() as busy:
+        busy.setattr(choice, "is_installed", of(ONNXRUNTIME, OPENCV))
+        busy.setattr(choice, "load_average", lambda: usable_cores() + 1.1)
+        choose(checkpoint, CPU, told.append)
     assert "for this run only, as this machine is busy (load " in told[-1]
     assert entry_of(checkpoint).told("choices") == {}
 

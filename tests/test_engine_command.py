@@ -11,13 +11,9 @@ from click.testing import CliRunner
 
 from ssd_detect.cli.main import program
 from ssd_detect.conventions import EngineName
-from ssd_detect.engines.condition import condition
-from ssd_detect.engines.converted import entry_of
-from ssd_detect.engines.packages import is_installed
-from ssd_detect.engines.support import candidates
 from ssd_detect.environment import import_untracked
-from ssd_detect.model.checkpoint import load_checkpoint
-from ssd_detect.settings import CheckpointSettings, Device, SessionSettings
+from ssd_detect.settings import Device, SessionSettings
+from tests.noted_choices import note_choice
 
 PICTURE = Path(__file__).parent / "media" / "astronaut.png"
 ENGINES = ("onnxruntime", "openvino", "opencv")
@@ -112,10 +108,7 @@ def test_without_effect_where_no_network_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("empty_home")
 def test_auto_says_nothing_of_its_own_when_it_takes_tensorflow(tmp_path: Path) -> None:
     """Which greets on the error stream."""
-    entry = entry_of(load_checkpoint(CheckpointSettings("ssd_300_vgg_voc")))
-    settings = SessionSettings(Device("cpu"), engine=EngineName.AUTO)
-    able = [engine for engine in candidates(settings) if is_installed(engine)]
-    entry.note("choices", condition(settings, able), {"engine": "tensorflow"})
+    note_choice(SessionSettings(Device("cpu"), engine=EngineName.AUTO), EngineName.TENSORFLOW)
     done = run("image", PICTURE, "-o", tmp_path, "--engine", "auto")
     assert "imported: ['tensorflow'" in done.stdout
     assert done.stderr == ""

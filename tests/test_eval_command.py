@@ -29,6 +29,8 @@ from ssd_detect.settings import CheckpointSettings, DetectionSettings
 from ssd_detect.stages import StageTimes
 from tests.made_dataset import OBJECTS, made_voc
 
+pytestmark = pytest.mark.usefixtures("networks_kept_open")
+
 SHIPPED = "ssd_300_vgg_voc"
 FILES = {"index.html", "metrics.json", "per_class.csv", "detections.jsonl", "compared.npz", JOURNAL_NAME}
 

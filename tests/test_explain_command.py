@@ -19,6 +19,8 @@ from ssd_detect.media.pictures import read_picture
 from tests.test_command_line import HEAVY
 from tests.test_explain import SCHEMA
 
+pytestmark = pytest.mark.usefixtures("networks_kept_open")
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = Program("ssd-detect", commands=[verb, image])
 

@@ -16,6 +16,8 @@ from ssd_detect.media.picture_files import save_picture
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.model.manifest import manifest
 
+pytestmark = pytest.mark.usefixtures("networks_kept_open")  # the tests in processes of their own open it
+
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

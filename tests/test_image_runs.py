@@ -29,6 +29,9 @@ from ssd_detect.cli.main import program
 from ssd_detect.media.pictures import read_picture
 from ssd_detect.media.sources.inputs import PictureInput
 from ssd_detect.stages import StageTimes
+from tests.conftest import MEDIA
+
+pytestmark = pytest.mark.usefixtures("networks_kept_open")  # the runs in processes of their own open it
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("astronaut.png", "chelsea.png", "coffee.png")
@@ -322,21 +325,37 @@ def command(*arguments: str) -> list[str]:
 FORMATS = ["-f", "image", "-f", "json", "-f", "jsonl", "-f", "csv", "-f", "coco"]
 
 
-@pytest.fixture
-def many(tmp_path: Path, media: Path) -> Path:
-    """Eight pictures."""
-    (tmp_path / "many").mkdir()
+def eight_pictures(folder: Path) -> Path:
+    folder.mkdir()
     for i in range(8):
-        shutil.copy(media / NAMES[i % 3], tmp_path / "many" / f"{i}.png")
-    return tmp_path / "many"
+        shutil.copy(MEDIA / NAMES[i % 3], folder / f"{i}.png")
+    return folder
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Eight pictures."""
+    return eight_pictures(tmp_path / "many")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What a run over `many` leaves that nobody stops."""
+    folder = tmp_path_factory.mktemp("whole")
+    eight_pictures(folder / "many")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert image("many", "-o", "out", *FORMATS, "-q", "--batch-size", 1).exit_code == 0
+    return contents(folder / "out")
 
 
 @pytest.mark.slow
 class TestResuming:
     @pytest.mark.parametrize("num_done", [1, 4, 7])
-    def test_a_killed_run_goes_on_to_the_same_end(self, many: Path, tmp_path: Path, num_done: int) -> None:
+    def test_a_killed_run_goes_on_to_the_same_end(
+        self, many: Path, tmp_path: Path, num_done: int, whole: dict[str, str]
+    ) -> None:
         """kill -9 when so many pictures are done; then --resume, compared with a run that nobody killed."""
-        assert image("many", "-o", "whole", *FORMATS, "-q", "--batch-size", 1).exit_code == 0
         process = subprocess.Popen(command(*FORMATS), stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         saved = 0
@@ -354,7 +373,7 @@ class TestResuming:
         assert result.exit_code == 0, result.output
         assert "8 pictures done" in result.stderr
         assert "in an earlier run" in result.stderr
-        assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+        assert contents(tmp_path / "out") == whole
         done_first = sorted(before)[:num_done]
         assert [p.stat().st_mtime_ns for p in done_first] == [before[p] for p in done_first]  # not done again
 
@@ -413,8 +432,9 @@ class TestResuming:
         assert first["detections"][0]["class"] == "cat"
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_ctrl_c_closes_the_streams_and_can_be_resumed(self, many: Path, tmp_path: Path, number: int) -> None:
-        assert image("many", "-o", "whole", *FORMATS, "-q", "--batch-size", 1).exit_code == 0
+    def test_ctrl_c_closes_the_streams_and_can_be_resumed(
+        self, many: Path, tmp_path: Path, number: int, whole: dict[str, str]
+    ) -> None:
         process = subprocess.Popen(command(*FORMATS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         process.stdout.readline()
@@ -429,7 +449,7 @@ class TestResuming:
         assert len(json.loads(Path("out/detections.coco.json").read_text())["images"]) == len(lines)
         result = image("many", "-o", "out", *FORMATS, "--batch-size", 1, "--resume")
         assert result.exit_code == 0, result.output
-        assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+        assert contents(tmp_path / "out") == whole
 
     def test_twice_ctrl_c_stops_at_once(self, many: Path) -> None:
         process = subprocess.Popen(command(*FORMATS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
