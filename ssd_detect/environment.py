@@ -100,12 +100,16 @@ def tell_where_on_signal() -> None:
         faulthandler.register(number)
 
 
+class Terminated(SystemExit):
+    """A signal ends this process; no other `SystemExit` comes from outside."""
+
+
 @contextmanager
 def terminated_in_order() -> Iterator[None]:
     """Inside the block, SIGTERM ends this process with status 143 and all that is to be done at an end."""
 
     def end(number: int, frame: FrameType | None) -> None:
-        sys.exit(_SIGNALLED + number)
+        raise Terminated(_SIGNALLED + number)
 
     before = signal.signal(signal.SIGTERM, end)
     try:

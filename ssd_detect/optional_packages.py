@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 
+from ssd_detect.environment import Terminated
 from ssd_detect.errors import DeviceError, MissingPackageError, SsdDetectError
 
 ONNXRUNTIME_DISTRIBUTIONS = (
@@ -44,16 +45,26 @@ def explained_import(module: str, distribution: str, needs: str, install: str) -
     """
     try:
         yield
-    except Exception as error:  # a broken package raises what it likes
+    except Terminated:  # not by the package
+        raise
+    except (Exception, SystemExit) as error:  # a broken package raises what it likes
         raise _missing_or_broken(error, module, distribution, needs, install) from error
 
 
-def _missing_or_broken(error: Exception, module: str, distribution: str, needs: str, install: str) -> SsdDetectError:
+def _missing_or_broken(
+    error: BaseException, module: str, distribution: str, needs: str, install: str
+) -> SsdDetectError:
     if isinstance(error, ModuleNotFoundError) and error.name == module:
         return MissingPackageError(f"{needs} ({error}): {install}")
-    reason = (str(error).strip().splitlines() or [""])[0]
-    if not isinstance(error, ImportError):
-        reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+    reason = reason_in_words(error)
     return DeviceError(
         f"{needs}, which is installed but does not start ({reason}): pip install --force-reinstall {distribution}"
     )
+
+
+def reason_in_words(error: BaseException) -> str:
+    """Why an import failed, in one line: of what is no `ImportError`, its kind as well."""
+    reason = (str(error).strip().splitlines() or [""])[0]
+    if isinstance(error, ImportError):
+        return reason
+    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__

@@ -331,6 +331,26 @@ class TestVariables:
         with pytest.raises(CheckpointError, match="ssd_300_vgg/conv6/biases holds infinite or undefined numbers"):
             load(tmp_path / "m.safetensors").read()
 
+    def test_nothing_but_zeros(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
+        """As in a file that was to be filled by a download; biases may be 0."""
+        empty = {
+            name: np.zeros_like(seeded_variables[f"ssd_300_vgg/{name}"]) for name in ("conv6/weights", "conv6/biases")
+        }
+        save_file(self.small(seeded_variables, **empty), tmp_path / "m.safetensors")
+        with pytest.raises(CheckpointError, match="conv6/weights holds nothing but zeros: damaged, or a download that"):
+            load(tmp_path / "m.safetensors").read()
+        del empty["conv6/weights"]
+        save_file(self.small(seeded_variables, **empty), tmp_path / "m.safetensors")
+        load(tmp_path / "m.safetensors").read()
+
+    def test_a_file_too_large(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.safetensors"
+        with path.open("wb") as file:
+            file.write((2).to_bytes(8, "little") + b"{}")
+            file.truncate(300 * 10**9)  # takes no room
+        with pytest.raises(CheckpointError, match=r"m.safetensors: has 300.0 GB, expected 4 at most of an SSD$"):
+            load(path)
+
     def test_int8_without_scale(self, tmp_path: Path, seeded_variables: dict[str, Any]) -> None:
         kernel = np.zeros((1, 1, 1024, 1024), np.int8)
         save_file(self.small(seeded_variables, **{"conv7/weights": kernel}), tmp_path / "m.safetensors")

@@ -14,9 +14,10 @@ from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.engines import packages
 from ssd_detect.engines.activation_ranges import activation_ranges
 from ssd_detect.engines.converted import entry_of, prepare, weights_file
-from ssd_detect.engines.open import open_network
+from ssd_detect.engines.entry import Entry
+from ssd_detect.engines.open import model_of, open_network
 from ssd_detect.engines.reference import compute_reference
-from ssd_detect.environment import import_untracked
+from ssd_detect.environment import Terminated, import_untracked
 from ssd_detect.errors import DeviceError, MissingPackageError, OutputError, SettingError
 from ssd_detect.model.checkpoint import Checkpoint, load_checkpoint
 from ssd_detect.model.conversion.convert import _format
@@ -33,13 +34,21 @@ def checkpoint(seeded_checkpoint: Callable[[int], Path]) -> Checkpoint:
     return load_checkpoint(CheckpointSettings(str(seeded_checkpoint(300))))
 
 
+def imported_anew(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this test; what comes of that is forgotten at its end."""
+    monkeypatch.setitem(sys.modules, module, sys)
+    monkeypatch.delitem(sys.modules, module)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("ImportError('libfoo.so: cannot open shared object file')", "libfoo.so: cannot open shared object file"),
-        ("RuntimeError('boom\\nand more')", "RuntimeError: boom"),
-        ("KeyError()", "KeyError"),
+        ("raise ImportError('libfoo.so: no such file')", "libfoo.so: no such file"),
+        ("raise RuntimeError('boom\\nand more')", "RuntimeError: boom"),
+        ("raise KeyError()", "KeyError"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("dnn = InferenceSession = Core = None", "AttributeError: module '{}' has no attribute '__version__'"),
     ],
 )
 def test_a_broken_package(
@@ -52,15 +61,42 @@ def test_a_broken_package(
 ) -> None:
     """It is there, and fails inside, as for want of a library of the system; installing it changes nothing."""
     module = packages.PACKAGES[engine].module
-    (tmp_path / f"{module}.py").write_text(f"raise {fault}")
+    (tmp_path / f"{module}.py").write_text(fault)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, module, raising=False)
+    imported_anew(module, monkeypatch)
     with pytest.raises(DeviceError) as caught:
         open_network(checkpoint, replace(CPU, engine=engine))
     assert str(caught.value) == (
-        f"engine {engine.value} needs the package {module}, which is installed but does not start ({reason}): "
-        f"pip install --force-reinstall {packages._installed(engine)}"
+        f"engine {engine.value} needs the package {module}, which is installed but does not start "
+        f"({reason.format(module)}): pip install --force-reinstall {packages._installed(engine)}"
     )
+
+
+def test_what_a_removed_package_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of that name, and nothing in it."""
+    for engine in ENGINES:
+        module, _, _, (part, _) = packages.PACKAGES[engine]
+        (tmp_path / f"{module}.py").touch()
+        monkeypatch.syspath_prepend(str(tmp_path))
+        imported_anew(module, monkeypatch)
+        with pytest.raises(DeviceError, match=f"module '{module}' has no attribute '{part}'"):
+            packages.imported(engine)
+
+
+def test_the_end_of_the_process_is_not_the_packages_fault() -> None:
+    with pytest.raises(Terminated), explained_import("runtime", "runtime-gpu", "needs it", "pip install it"):
+        raise Terminated(143)
+
+
+def test_int8_with_a_broken_onnx(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    int8 = replace(CPU, engine=EngineName.OPENVINO, precision=Arithmetic.INT8)
+    for name in [name for name in sys.modules if name.split(".")[0] == "onnx" or "ssd_detect.engines.q" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "ssd_detect.engines.activation_ranges", raising=False)
+    (tmp_path / "onnx.py").write_text("raise OSError(28, 'No space left on device')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(DeviceError, match=r"int8 needs the package onnx, .* does not start \(OSError: .*install onnx$"):
+        model_of(Entry(tmp_path / "entry"), checkpoint, int8, lambda line: None)
 
 
 def test_a_broken_dependency_of_a_package() -> None:

@@ -97,6 +97,7 @@ OTHERS: dict[str, tuple[str, bytes]] = {
     "PE": ("a program", b"MZ\x90\0\x03" + bytes(50)),
     "PDF": ("a PDF document", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"),
     "empty": ("an empty file", b""),
+    "high bytes": ("a file of 400 bytes in another format", b"\xff" * 400),
     "noise": ("a file of 150 bytes in another format", b"\0\1\2" * 50),
 }
 

@@ -46,7 +46,7 @@ def walk(*arguments: str, **variables: str) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    return told | {"stderr": done.stderr}
 
 
 class TestVerbs:
@@ -93,6 +93,22 @@ class TestImports:
         others = {"onnxruntime", "openvino"} - {engine}
         assert (told["status"], (unwanted | others) & set(told["modules"])) == (0, set())
         assert (tmp_path / "second.png").is_file()
+
+    @pytest.mark.parametrize(
+        ("fault", "found"),
+        [
+            ("SystemExit(0)", "TensorFlow does not start (SystemExit: 0)"),
+            ("OSError(28, 'No space left on device')", "TensorFlow does not start (OSError: [Errno 28] No space left"),
+            ("ImportError('libfoo.so')", "a package cannot be loaded (libfoo.so)"),
+        ],
+    )
+    def test_a_broken_tensorflow(self, fault: str, found: str, media: Path, tmp_path: Path) -> None:
+        (tmp_path / "tensorflow.py").write_text(f"raise {fault}")
+        path = os.pathsep.join([str(tmp_path), *sys.path])
+        told = walk("image", str(media / "astronaut.png"), "-o", str(tmp_path / "out.png"), PYTHONPATH=path)
+        assert told["status"] == 1
+        assert told["stderr"].startswith(f"Error: {found}")
+        assert told["stderr"].endswith("; type ssd-detect doctor to find out why\n")
 
     def test_the_collector_works_again(self, told: dict[str, Any]) -> None:
         assert told["collects"]

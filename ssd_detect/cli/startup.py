@@ -13,6 +13,7 @@ from ssd_detect.conventions import Arithmetic, EngineName
 from ssd_detect.doctor.hints import SLOW_START, UNUSED_GPU, has_nvidia_gpu
 from ssd_detect.doctor.probes.sources import Sources
 from ssd_detect.environment import (
+    Terminated,
     held_back_stderr,
     hide_gpus,
     keep_freed_memory,
@@ -20,6 +21,8 @@ from ssd_detect.environment import (
     quick_imports,
     silence_tensorflow,
 )
+from ssd_detect.errors import DeviceError
+from ssd_detect.optional_packages import reason_in_words
 from ssd_detect.settings import SessionSettings
 from ssd_detect.stages import StageTimes
 
@@ -103,8 +106,14 @@ def _import_engine(session: SessionSettings, talk: Talk) -> None:
         imported(session.engine)
         return
     _prepare_for_tensorflow(session, talk)
-    with nullcontext() if talk.verbose else held_back_stderr():
-        import_module("ssd_detect.model.session")
+    try:
+        with nullcontext() if talk.verbose else held_back_stderr():
+            import_module("ssd_detect.model.session")
+    except (ImportError, Terminated):  # told as of any package; by a signal
+        raise
+    except (Exception, SystemExit) as error:  # a broken package raises what it likes
+        reason = reason_in_words(error)
+        raise DeviceError(f"TensorFlow does not start ({reason}); type ssd-detect doctor to find out why") from error
 
 
 def _prepare_for_tensorflow(session: SessionSettings, talk: Talk) -> None:

@@ -156,7 +156,9 @@ def _measured_choice(
         until = "from now on"
         _remember(entry, held, engine, timings)
     told = ", ".join(f"{one.value} {timing.call:.3f} s" for one, timing in timings.items())
-    on_note(f"auto: takes {engine.value} {until}; a picture takes {told}")
+    is_least = timings[engine].call == min(timing.call for timing in timings.values())
+    why = "" if is_least else "; no other is surely quicker, and it is the first to start"
+    on_note(f"auto: takes {engine.value} {until}; a picture takes {told}{why}")
     return engine
 
 

@@ -8,11 +8,12 @@ from ssd_detect.engines.calibration import calibration_id, chosen_pictures
 from ssd_detect.engines.converted import MODEL, REFERENCE, prepare, room_explained
 from ssd_detect.engines.entry import PROOFS, Entry
 from ssd_detect.engines.network import Network
-from ssd_detect.engines.packages import imported
+from ssd_detect.engines.packages import CONVERTER, imported, install_line
 from ssd_detect.engines.processor import processor_id, within_cores
 from ssd_detect.engines.superseded import form_name, remove_older_forms, remove_older_models
 from ssd_detect.engines.support import check_supported
 from ssd_detect.model.checkpoint import Checkpoint
+from ssd_detect.optional_packages import explained_import
 from ssd_detect.settings import SessionSettings
 
 _Note = Callable[[str], None]
@@ -79,7 +80,9 @@ def model_of(entry: Entry, checkpoint: Checkpoint, settings: SessionSettings, on
     """
     name = _model_name(settings)
     if settings.precision is Arithmetic.INT8 and not entry.has(name):
-        from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
+        needs = f"int8 needs the package {CONVERTER}, which it is written with"
+        with explained_import(CONVERTER, CONVERTER, needs, install_line(settings.engine)):
+            from ssd_detect.engines.quantised import calibration_inputs, quantised_onnx
 
         inputs = calibration_inputs(settings, checkpoint.spec, on_note)
         on_note(f"{settings.engine.value}: calibrating {checkpoint.name} for int8 (once, about a minute)")

@@ -16,17 +16,21 @@ class Package(NamedTuple):
         module: as it is imported.
         distributions: names under which it may be installed.
         extra: of ours that brings it, with what converts networks for it; empty where we cannot do without it.
+        parts: of the module, that are used; what is left of a removed package may be a module without them.
     """
 
     module: str
     distributions: tuple[str, ...]
     extra: str
+    parts: tuple[str, ...] = ("__version__",)
 
 
 PACKAGES: Mapping[EngineName, Package] = {
     EngineName.TENSORFLOW: Package("tensorflow", ("tensorflow", "tensorflow-cpu", "tf-nightly"), ""),
-    EngineName.ONNXRUNTIME: Package("onnxruntime", ONNXRUNTIME_DISTRIBUTIONS, "onnx"),
-    EngineName.OPENVINO: Package("openvino", ("openvino", "openvino-nightly"), "openvino"),
+    EngineName.ONNXRUNTIME: Package(
+        "onnxruntime", ONNXRUNTIME_DISTRIBUTIONS, "onnx", ("InferenceSession", "__version__")
+    ),
+    EngineName.OPENVINO: Package("openvino", ("openvino", "openvino-nightly"), "openvino", ("Core", "__version__")),
     EngineName.OPENCV: Package(
         "cv2",
         (
@@ -36,6 +40,7 @@ PACKAGES: Mapping[EngineName, Package] = {
             "opencv-contrib-python",
         ),
         "onnx",
+        ("dnn", "__version__"),
     ),
 }
 CONVERTER = "onnx"
@@ -72,10 +77,13 @@ def imported(engine: EngineName, needs: str | None = None) -> Any:
         MissingPackageError: it is not installed.
         DeviceError: it is, and does not start.
     """
-    module = PACKAGES[engine].module
-    needs = needs or f"engine {engine.value} needs the package {module}"
-    with explained_import(module, _installed(engine), needs, install_line(engine)):
-        return import_untracked(module)
+    package = PACKAGES[engine]
+    needs = needs or f"engine {engine.value} needs the package {package.module}"
+    with explained_import(package.module, _installed(engine), needs, install_line(engine)):
+        module = import_untracked(package.module)
+        for part in package.parts:
+            getattr(module, part)
+        return module
 
 
 def _installed(engine: EngineName) -> str:

@@ -76,6 +76,7 @@ def load_checkpoint(settings: CheckpointSettings) -> Checkpoint:
         return _found(settings)
 
 
+_MOST_BYTES = 4_000_000_000
 _OF_OTHERS = frozenset({"caffe", "keras", "pytorch", "zip"})
 
 
@@ -109,8 +110,18 @@ def _kind(settings: CheckpointSettings) -> str:
         return ""
 
 
+def _check_size(found: FoundCheckpoint) -> None:
+    """Before all of it is hashed: an SSD512 with all that an optimiser keeps has half a gigabyte."""
+    size = sum(file.stat().st_size for file in found.files)
+    if size > _MOST_BYTES:
+        raise CheckpointError(
+            f"{found.path}: has {size / 1e9:.1f} GB, expected {_MOST_BYTES / 1e9:.0f} at most of an SSD"
+        )
+
+
 def _found(settings: CheckpointSettings) -> Checkpoint:
     found = locate(settings.given)
+    _check_size(found)
     stamps = {file: file_stamp(file) for file in found.files}
     sha256 = sha256_of(found.files)
     entry = _entry(settings.given, found, sha256)

@@ -82,6 +82,10 @@ class StoredNetwork:
                 f"{self.path}: variable {native} holds infinite or undefined numbers: damaged, or a training that "
                 "diverged"
             )
+        if ours.endswith("/weights") and not values.any():
+            raise CheckpointError(
+                f"{self.path}: variable {native} holds nothing but zeros: damaged, or a download that did not end"
+            )
         return values
 
 

@@ -148,8 +148,9 @@ def _text(head: bytes) -> Sniffed | None:
 
 
 def _is_text(head: bytes) -> bool:
-    """Printable, apart from line ends and tabs."""
-    return not any(byte < 32 and byte not in b"\t\n\r\f" for byte in head)
+    """Printable, apart from line ends and tabs; UTF-8, or nearly."""
+    num_strange = head.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    return not any(byte < 32 and byte not in b"\t\n\r\f" for byte in head) and 10 * num_strange <= len(head)
 
 
 def _safetensors(path: Path, head: bytes) -> Sniffed | None:
