@@ -81,7 +81,7 @@ def try_operation(operation: KnownOperation, device: str) -> Operation:
     try:
         first, result = _timed(operation, device)
         second, _ = _timed(operation, device)
-    except Exception as error:
+    except Exception as error:  # of whatever kind: what fails, and how, is what is asked
         traceback.print_exc()
         return Operation(operation.name, failure_of(error))
     return Operation(operation.name, _wrong(operation, result, device), first, second)

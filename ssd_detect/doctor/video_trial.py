@@ -58,7 +58,7 @@ def attempted(name: str, use: Callable[[], None], folder: Path) -> Tried:
     """Whether `use` ends well; files are named as they are called in `folder`, which means nothing to anybody."""
     try:
         use()
-    except Exception as error:
+    except Exception as error:  # of whatever kind: what fails, and how, is what is asked
         if not _HARDWARE.fullmatch(name):  # which is missing nearly everywhere, and then no fault
             traceback.print_exc()
         failure = failure_of(error)

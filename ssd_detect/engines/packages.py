@@ -16,7 +16,7 @@ class Package(NamedTuple):
         module: as it is imported.
         distributions: names under which it may be installed.
         extra: of ours that brings it, with what converts networks for it; empty where we cannot do without it.
-        parts: of the module, that are used; what is left of a removed package may be a module without them.
+        parts: attributes that the module must have: of a removed package, folders may be left that import as one.
     """
 
     module: str
